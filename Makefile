@@ -1,0 +1,98 @@
+# Needs Python 3.10 or later, a Rust toolchain and make; the rest goes into .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+WHEELS := target/wheels
+WHEEL = $$(ls $(WHEELS)/mercer-*.whl)
+
+RUST_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find src -name '*.rs')
+PYTHON_SOURCES := README.md $(shell find python -type f ! -name '*.pyc' ! -name '*.so')
+# The interpreter that PyO3 is compiled for, where cargo is called without maturin.
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo develop test test-rust test-python test-wheel bench sweep clean
+.NOTPARALLEL:
+
+help:
+	@echo "make demo     build the release wheel, install it into .venv and run python -m mercer"
+	@echo "make test     every check: format, lint, types, Rust and Python tests, the wheel"
+	@echo "make bench    cargo bench, then Mercer beside its peers"
+	@echo "make sweep    the optimality of every fit over many real data sets (long)"
+	@echo "make develop  an editable release build in .venv, with all that the tests need"
+	@echo "make clean    remove everything that was built"
+
+# --- The environment. The wheel and the editable build replace each other in .venv, so each stamp
+# --- takes away the other.
+
+$(VENV)/made:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install "maturin>=1.9.4,<2"
+	@touch $@
+
+$(WHEELS)/built: $(VENV)/made $(RUST_SOURCES) $(PYTHON_SOURCES)
+	rm -rf $(WHEELS)
+	$(BIN)/maturin build --release --locked --out $(WHEELS)
+	@touch $@
+
+$(VENV)/wheel: $(WHEELS)/built
+	$(PIP) install --force-reinstall --no-deps $(WHEEL)
+	$(PIP) install "$(WHEEL)[demo]"
+	@rm -f $(VENV)/editable
+	@touch $@
+
+$(VENV)/editable: $(VENV)/made $(RUST_SOURCES)
+	$(BIN)/maturin develop --release --locked --extras test
+	@rm -f $(VENV)/wheel
+	@touch $@
+
+# --- The two commands.
+
+demo: $(VENV)/wheel
+	$(BIN)/python -m mercer
+
+test: test-rust test-python test-wheel
+
+# --- What they and the others do.
+
+develop: $(VENV)/editable
+
+test-rust: $(VENV)/made
+	cargo fmt --check
+	cargo clippy --locked --all-targets --no-default-features -- -D warnings
+	cargo clippy --locked --all-targets --features python -- -D warnings
+	cargo test --locked --no-default-features
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --no-default-features
+	@# Two versions of ndarray would make our arrays and rust-numpy's different types.
+	@test "$$(cargo tree --locked --features python --prefix none --format '{p}' \
+		| sed -n 's/^ndarray v\([^ ]*\).*/\1/p' | sort -u | wc -l)" -eq 1 \
+		|| { echo "not exactly one version of ndarray: see cargo tree --duplicates" >&2; exit 1; }
+
+test-python: $(VENV)/editable
+	$(BIN)/ruff check python tests benches
+	$(BIN)/ruff format --check python tests benches
+	$(BIN)/mypy --strict
+	$(BIN)/python -m mypy.stubtest --allowlist tests/stubtest-allowlist.txt mercer._core
+	MPLBACKEND=Agg $(BIN)/python -m pytest
+
+# The wheel itself, unpacked beside .venv: abi3, and complete enough to run the demonstration.
+test-wheel: $(VENV)/editable $(WHEELS)/built
+	ls $(WHEELS)/mercer-*-cp310-abi3-*.whl
+	rm -rf target/unpacked
+	$(PIP) install --quiet --no-deps --target target/unpacked $(WHEEL)
+	cd target/unpacked && PYTHONPATH=. $(abspath $(BIN))/python -m mercer --no-plot
+
+bench: $(VENV)/wheel
+	cargo bench --locked --no-default-features
+	$(PIP) install "$(WHEEL)[bench]"
+	$(BIN)/python benches/compare.py
+
+sweep: $(VENV)/wheel
+	$(BIN)/python benches/sweep.py
+
+clean:
+	rm -rf $(VENV) target dist .mypy_cache .pytest_cache .ruff_cache .hypothesis mercer-demo.png
+	rm -f python/mercer/_core*.so python/mercer/_core*.pyd
+	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +

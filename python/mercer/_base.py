@@ -1,0 +1,263 @@
+"""What every kernel machine shares: parameters, kernels, rows, reports, prediction in blocks."""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer import _core
+from mercer._data import RowsLike, length
+from mercer._params import (
+    check_bool,
+    check_coef0,
+    check_degree,
+    check_gamma,
+    check_integer,
+    check_positive,
+    naming,
+)
+from mercer._report import Report
+from mercer._sources import KernelFunction, source_of
+from mercer._threads import thread_count
+from mercer._verbose import ProgressLine
+from mercer.kernels import (
+    RBF,
+    InverseMultiquadric,
+    Kernel,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+)
+
+__all__ = ["BaseKernelMachine"]
+
+_KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "imq", "precomputed")
+
+
+class _ExpansionSlot:
+    """A place outside ``__dict__`` for the core's form of a fitted model, made when first needed.
+
+    It is no part of an estimator's state: predicting does not change the state, and pickles and
+    copies do not carry it.
+    """
+
+    __slots__ = ("_expansion",)
+
+    _expansion: _core.Expansion | None
+
+
+class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
+    """Base of the estimators, which declare parameters, pose the problem and name the results.
+
+    ``fit`` of a subclass calls `_check_parameters`, `_check_training_data` and `_train`, sets its
+    own attributes, from which `_machines` must be able to tell the decision functions, and last
+    calls `_warn_if_stopped_early`.
+    """
+
+    kernel: Any
+    degree: Any
+    gamma: Any
+    coef0: Any
+    shrinking: Any
+    tol: Any
+    cache_size: Any
+    verbose: Any
+    max_iter: Any
+    random_state: Any
+    max_time: Any
+    n_jobs: Any
+
+    support_: NDArray[np.int32]
+    support_vectors_: Any
+    shape_fit_: tuple[int | None, ...]
+    report_: Report
+    fit_status_: int
+
+    # The kernel of the model, its parameters being numbers: later changes of the estimator's
+    # parameters leave a fitted model as it is.
+    _fit_kernel: Kernel | str | KernelFunction
+
+    @abstractmethod
+    def _machines(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Return n_support, dual_coef and intercept with the signs of the core."""
+
+    # Parameters
+
+    def _check_parameters(self) -> None:
+        """Raise unless every parameter has a value that is allowed."""
+        self._given_kernel()
+        check_degree(self.degree)
+        check_gamma(self.gamma)
+        check_coef0(self.coef0)
+        check_bool("shrinking", self.shrinking)
+        check_positive("tol", self.tol)
+        self._cache_bytes()
+        if not isinstance(self.verbose, bool | np.bool_):
+            check_integer("verbose", self.verbose, "a bool or a non-negative integer", low=0)
+        check_integer("max_iter", self.max_iter, "-1 (no limit) or a non-negative integer", low=-1)
+        with naming("random_state"):
+            check_random_state(self.random_state)
+        if self.max_time is not None:
+            check_positive("max_time", self.max_time, "None or a positive finite number of seconds")
+        thread_count(self.n_jobs)
+
+    def _cache_bytes(self) -> int | None:
+        """Return the budget of the kernel cache, None if the core is to choose it."""
+        if isinstance(self.cache_size, str) and self.cache_size == "auto":
+            return None
+        allowed = "'auto' or a positive finite number of MB"
+        if isinstance(self.cache_size, str):
+            raise ValueError(f"cache_size must be {allowed}, got {self.cache_size!r}")
+        megabytes = check_positive("cache_size", self.cache_size, allowed)
+        return int(min(max(megabytes * 2**20, 1.0), 2.0**62))
+
+    def _given_kernel(self) -> Kernel | str | KernelFunction:
+        """Return the kernel asked for: an object, 'precomputed' or a callable."""
+        if isinstance(self.kernel, str) and self.kernel in _KERNEL_NAMES:
+            return self._named_kernel(self.kernel)
+        if isinstance(self.kernel, type) and issubclass(self.kernel, Kernel):
+            raise TypeError(
+                f"kernel must be an object, not a class: write {self.kernel.__name__}(), "
+                f"not {self.kernel.__name__}"
+            )
+        if isinstance(self.kernel, Kernel) or callable(self.kernel):
+            return self.kernel  # type: ignore[no-any-return]
+        names = ", ".join(repr(name) for name in _KERNEL_NAMES)
+        raise (ValueError if isinstance(self.kernel, str) else TypeError)(
+            f"kernel must be one of {names}, an object of mercer.kernels or a callable, "
+            f"got {self.kernel!r}"
+        )
+
+    def _named_kernel(self, name: str) -> Kernel | str:
+        match name:
+            case "linear":
+                return Linear()
+            case "poly":
+                return Polynomial(degree=self.degree, gamma=self.gamma, coef0=self.coef0)
+            case "rbf":
+                return RBF(gamma=self.gamma)
+            case "sigmoid":
+                return Sigmoid(gamma=self.gamma, coef0=self.coef0)
+            case "laplacian":
+                return Laplacian(gamma=self.gamma)
+            case "imq":
+                return InverseMultiquadric()
+            case _:
+                return name
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.sparse = not precomputed
+        return tags
+
+    # Training
+
+    def _check_training_data(self, X: RowsLike, y: ArrayLike | None) -> tuple[RowsLike, Any]:
+        """Return rows and targets that fit each other, and note the number of features."""
+        with naming("y"):
+            y = validate_data(self, y=y)
+        X = source_of(self._given_kernel()).check(self, X, reset=True)
+        n_rows, n_targets = length(X), length(y)
+        if n_rows != n_targets:
+            raise ValueError(
+                f"y must have one value for each row of X, got {n_targets} for {n_rows} rows"
+            )
+        return X, y
+
+    def _train(
+        self,
+        X: RowsLike,
+        keep: NDArray[np.intp],
+        weight: NDArray[np.float64],
+        solve: Callable[..., _core.SvcFit],
+    ) -> _core.SvcFit:
+        """Train on the rows `keep` of `X`, of these weights, and set what all machines have.
+
+        ``solve(samples, kernel, **options)`` calls the core. Nothing is set unless it returns.
+        """
+        kernel = self._given_kernel()
+        rows = X if len(keep) == length(X) else source_of(kernel).rows(X, keep)
+        if isinstance(kernel, Kernel):
+            kernel = kernel._fitted_to(rows, weight)
+        source = source_of(kernel)
+        progress = ProgressLine(type(self).__name__) if self.verbose else None
+        start = perf_counter()
+        try:
+            fit = solve(
+                *source.training(rows),
+                tol=float(self.tol),
+                shrinking=bool(self.shrinking),
+                cache_bytes=self._cache_bytes(),
+                max_iter=int(self.max_iter),
+                max_time=None if self.max_time is None else float(self.max_time),
+                n_threads=thread_count(self.n_jobs),
+                progress=progress,
+            )
+            report = Report.from_core(fit.reports, perf_counter() - start)
+            if progress is not None:
+                progress.finish(report)
+        finally:
+            if progress is not None:
+                progress.close()
+        if not (np.isfinite(fit.dual_coef).all() and np.isfinite(fit.intercept).all()):
+            raise ValueError(
+                "The dual coefficients or intercepts are not finite. The values of X may be too "
+                "large and need to be scaled."
+            )
+        self._expansion = None
+        self._fit_kernel = kernel
+        self.support_ = keep[fit.support].astype(np.int32)
+        self.support_vectors_ = source.support_vectors(rows, fit.support)
+        self.shape_fit_ = X.shape if hasattr(X, "shape") else (length(X),)
+        self.report_ = report
+        self.fit_status_ = int(report.status != "converged")
+        return fit
+
+    def _warn_if_stopped_early(self) -> None:
+        """Warn if a limit ended the fit; to be called by ``fit`` when the model is complete."""
+        if self.fit_status_ == 0:
+            return
+        limit = "max_time" if self.report_.status == "time_limit" else "max_iter"
+        warnings.warn(
+            f"Solver terminated early ({limit}={getattr(self, limit)}).  Consider pre-processing "
+            "your data with StandardScaler or MinMaxScaler. "
+            f"The gap reached is {self.report_.gap:.3g}, above tol={self.tol:g}: the model can be "
+            f"used but is not optimal. Raise {limit} or tol to let the solver finish.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+    # Prediction
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "support_" in self.__dict__
+
+    def _decide(
+        self, X: RowsLike, reduce: Callable[[NDArray[np.float64]], NDArray[Any]]
+    ) -> NDArray[Any]:
+        """Return `reduce` of the values of all machines, shape (n, n_machines), block by block."""
+        check_is_fitted(self)
+        source = source_of(self._fit_kernel)
+        X = source.check(self, X, reset=False)
+        expansion = getattr(self, "_expansion", None)
+        if expansion is None:
+            kernel, support_vectors = source.expansion_parts(self.support_vectors_)
+            expansion = _core.Expansion(kernel, support_vectors, *self._machines())
+            self._expansion = expansion
+        blocks = source.decision(expansion, X, self, thread_count(self.n_jobs))
+        reduced = [reduce(values) for values in blocks]
+        return reduced[0] if len(reduced) == 1 else np.concatenate(reduced)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()

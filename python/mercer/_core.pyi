@@ -1,0 +1,147 @@
+"""The private binding to the Rust core: unpack, release the GIL, call, repack.
+
+Nothing here is public; the estimators are the interface.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
+_Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+
+__version__: str
+
+@final
+class Samples:
+    """Rows copied once into the core's own memory, dense or CSR, float32 or float64."""
+
+    @staticmethod
+    def dense(x: _Floats) -> Samples: ...
+    @staticmethod
+    def csr(data: _Floats, indices: _Indices, indptr: _Indices, n_columns: int) -> Samples: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+@final
+class Kernel:
+    """A kernel function with all its parameters resolved to numbers."""
+
+    @staticmethod
+    def linear() -> Kernel: ...
+    @staticmethod
+    def polynomial(gamma: float, coef0: float, degree: int) -> Kernel: ...
+    @staticmethod
+    def rbf(gamma: float) -> Kernel: ...
+    @staticmethod
+    def sigmoid(gamma: float, coef0: float) -> Kernel: ...
+    @staticmethod
+    def laplacian(gamma: float) -> Kernel: ...
+    @staticmethod
+    def inverse_multiquadric(c: float) -> Kernel: ...
+    @staticmethod
+    def precomputed() -> Kernel:
+        """The samples are the kernel matrix itself."""
+    @staticmethod
+    def callable(
+        function: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]],
+    ) -> Kernel:
+        """A function of row numbers: ``function(rows, columns)`` is a block of the matrix."""
+    @staticmethod
+    def sum(terms: Sequence[Kernel]) -> Kernel: ...
+    @staticmethod
+    def product(factors: Sequence[Kernel]) -> Kernel: ...
+    @staticmethod
+    def scaled(factor: float, kernel: Kernel) -> Kernel: ...
+    def matrix(self, a: Samples, b: Samples, n_threads: int) -> NDArray[np.float64]:
+        """All values k(a_i, b_j) in float64, shape (len(a), len(b))."""
+
+@final
+class Report:
+    """What the solver did on one binary problem."""
+
+    @property
+    def status(self) -> str:
+        """One of 'converged', 'max_iterations', 'time_limit', 'interrupted'."""
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def kernel_evaluations(self) -> int: ...
+    @property
+    def cache_hits(self) -> int: ...
+    @property
+    def cache_misses(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+
+@final
+class SvcFit:
+    """A trained one-vs-one classifier in LIBSVM's layout.
+
+    The support vectors are sorted by class and, within a class, by row. Machine (i, j) with
+    i < j is positive for class i, whatever the number of classes.
+    """
+
+    @property
+    def support(self) -> NDArray[np.int32]: ...
+    @property
+    def n_support(self) -> NDArray[np.int32]: ...
+    @property
+    def dual_coef(self) -> NDArray[np.float64]: ...
+    @property
+    def intercept(self) -> NDArray[np.float64]: ...
+    @property
+    def reports(self) -> list[Report]: ...
+
+def fit_svc(
+    samples: Samples,
+    labels: NDArray[np.int64],
+    cost: NDArray[np.float64],
+    kernel: Kernel,
+    *,
+    tol: float,
+    shrinking: bool,
+    cache_bytes: int | None,
+    max_iter: int,
+    max_time: float | None,
+    n_threads: int,
+    progress: Callable[[int, int, int, float, float], None] | None = None,
+) -> SvcFit:
+    """Train k(k-1)/2 machines on labels 0..k-1 with the upper bound cost[i] on row i.
+
+    max_iter counts pair steps of each machine, -1 for no limit; max_time is in seconds for the
+    whole call. progress(machine, n_machines, iterations, gap, seconds) is called on this thread
+    about ten times a second.
+    """
+
+@final
+class Expansion:
+    """Decision functions of a one-vs-one classifier, in the layout of SvcFit.
+
+    support_vectors is None for kernels the core cannot evaluate (precomputed, callable).
+    """
+
+    def __new__(
+        cls,
+        kernel: Kernel,
+        support_vectors: Samples | None,
+        n_support: NDArray[np.int32],
+        dual_coef: NDArray[np.float64],
+        intercept: NDArray[np.float64],
+    ) -> Expansion: ...
+    def decision(self, samples: Samples, n_threads: int) -> NDArray[np.float64]:
+        """Values of all machines, shape (n, k(k-1)/2)."""
+    def decision_from_kernel(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same from kernel values against the support vectors, shape (n, n_SV)."""
+
+def vote(decision: NDArray[np.float64], n_classes: int) -> NDArray[np.int64]:
+    """The class with most one-vs-one votes for each row; ties go to the lowest class."""
+
+def available_threads() -> int:
+    """Threads to use by default: affinity, cgroup quota and RAYON_NUM_THREADS respected."""

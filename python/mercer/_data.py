@@ -1,0 +1,126 @@
+"""Rows of numbers on their way into the core."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.utils import check_array
+
+from mercer import _core
+from mercer._params import naming
+
+__all__ = [
+    "FLOATS",
+    "MatrixLike",
+    "RowNumbers",
+    "RowsLike",
+    "check_rows",
+    "check_sample_weight",
+    "length",
+    "make_samples",
+    "sparse_as_configured",
+    "take_rows",
+    "variance",
+]
+
+#: What users may give as a matrix: nested sequences, arrays, data frames, scipy's sparse formats.
+MatrixLike: TypeAlias = Any
+
+#: Training rows in general: a matrix, or any sequence of objects if a callable kernel reads them.
+RowsLike: TypeAlias = Any
+
+#: Some rows of a matrix or sequence, by number.
+RowNumbers: TypeAlias = NDArray[np.integer[Any]]
+
+#: Kept as they are; everything else becomes the first.
+FLOATS = [np.float64, np.float32]
+
+#: Values handled at a time where a temporary copy is needed: 8 MB in float64.
+_BLOCK_VALUES = 2**20
+
+
+def check_rows(X: MatrixLike, name: str) -> MatrixLike:
+    """Return `X` as a finite two-dimensional float array or CSR matrix, else raise."""
+    with naming(name):
+        return check_array(X, accept_sparse="csr", dtype=FLOATS, input_name=name)
+
+
+def make_samples(X: MatrixLike) -> _core.Samples:
+    """Copy a checked matrix into the core; `X` itself is left as it is."""
+    if not sp.issparse(X):
+        return _core.Samples.dense(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return _core.Samples.csr(X.data, X.indices, X.indptr, X.shape[1])
+
+
+def sparse_as_configured(X: MatrixLike) -> MatrixLike:
+    """Return `X` in CSR, as a matrix or an array after scikit-learn's ``sparse_interface``."""
+    if get_config().get("sparse_interface", "spmatrix") == "spmatrix":
+        return sp.csr_matrix(X)
+    return sp.csr_array(X)
+
+
+def variance(X: MatrixLike, weight: NDArray[np.float64] | None = None) -> float:
+    """Return the variance of all values of `X` in float64, the zeros of a sparse matrix included.
+
+    Rows count by their weight, so that a row of weight 2 is worth two rows. An infinity or NaN is
+    returned if the sums overflow.
+    """
+    n_rows, n_columns = X.shape
+    if weight is None or (weight == weight[0]).all():
+        weight = np.ones(n_rows)  # so that equal weights do not change even the last digit
+    mean = total = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = weight.sum() * n_columns
+        if sp.issparse(X):
+            weight = np.repeat(weight, np.diff(X.indptr))
+            mean = (weight @ X.data) / size
+            total = (size - weight.sum()) * mean**2 + weight @ np.square(X.data - mean)
+        else:
+            step = max(1, _BLOCK_VALUES // n_columns)
+            blocks = [slice(start, start + step) for start in range(0, n_rows, step)]
+            for block in blocks:
+                mean += (weight[block] @ X[block].sum(axis=1, dtype=np.float64)) / size
+            for block in blocks:
+                deviation = np.subtract(X[block], mean, dtype=np.float64)
+                total += weight[block] @ np.square(deviation).sum(axis=1)
+        return float(total / size)
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return one finite weight for each row, ones for None."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    with naming("sample_weight"):
+        weight: NDArray[np.float64] = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, weight)
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must be a number or have shape ({n_rows},), one weight for each row "
+            f"of X, got shape {weight.shape}"
+        )
+    if not np.isfinite(weight).all():
+        raise ValueError("sample_weight must be finite, got NaN or infinity")
+    return weight
+
+
+def length(rows: Any) -> int | None:
+    """Return the number of rows, None if `rows` has no length."""
+    shape = getattr(rows, "shape", None)
+    if isinstance(shape, tuple) and len(shape) > 0 and isinstance(shape[0], int):
+        return shape[0]
+    return len(rows) if hasattr(rows, "__len__") and shape is None else None
+
+
+def take_rows(X: RowsLike, rows: RowNumbers) -> RowsLike:
+    """Return some rows of an array, a CSR matrix, a data frame or a sequence of objects."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "shape"):
+        return X[rows]
+    return [X[row] for row in rows]

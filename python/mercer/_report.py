@@ -1,0 +1,136 @@
+"""What the solver did, as plain Python objects that outlive the solver and any version of it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from mercer import _core
+
+__all__ = ["MachineReport", "Report"]
+
+#: From the best to the worst.
+_STATUSES = ("converged", "max_iterations", "time_limit", "interrupted")
+
+
+@dataclass(frozen=True)
+class MachineReport:
+    """What the solver did on one quadratic programme.
+
+    Attributes
+    ----------
+    status : {'converged', 'max_iterations', 'time_limit', 'interrupted'}
+        Why the solver stopped.
+    gap : float
+        Largest violation of the optimality conditions, at most `tol` if converged.
+    objective : float
+        Value of the dual objective, to be minimised.
+    iterations : int
+        Number of pairs of coefficients optimised.
+    kernel_evaluations : int
+        Number of kernel values computed.
+    cache_hits, cache_misses : int
+        Kernel rows found in the cache, and rows that had to be computed.
+    seconds : float
+        Time taken.
+    """
+
+    status: str
+    gap: float
+    objective: float
+    iterations: int
+    kernel_evaluations: int
+    cache_hits: int
+    cache_misses: int
+    seconds: float
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """What the solver did in a whole fit: a sequence of one report for each machine.
+
+    Attributes
+    ----------
+    machines : tuple of MachineReport
+        The parts: ``report[i]``, ``len(report)`` and iteration go over them.
+    seconds : float
+        Time that training took from beginning to end. Machines trained at the same time make
+        this less than the sum over the machines.
+    """
+
+    machines: tuple[MachineReport, ...]
+    seconds: float
+
+    @classmethod
+    def from_core(cls, reports: Iterable[_core.Report], seconds: float) -> "Report":
+        """Copy the core's reports."""
+        return cls(
+            tuple(
+                MachineReport(
+                    status=report.status,
+                    gap=float(report.gap),
+                    objective=float(report.objective),
+                    iterations=int(report.iterations),
+                    kernel_evaluations=int(report.kernel_evaluations),
+                    cache_hits=int(report.cache_hits),
+                    cache_misses=int(report.cache_misses),
+                    seconds=float(report.seconds),
+                )
+                for report in reports
+            ),
+            seconds=seconds,
+        )
+
+    def __len__(self) -> int:
+        """Return the number of machines."""
+        return len(self.machines)
+
+    def __getitem__(self, index: int) -> MachineReport:
+        """Return the report of one machine."""
+        return self.machines[index]
+
+    def __iter__(self) -> Iterator[MachineReport]:
+        """Go over the reports of the machines."""
+        return iter(self.machines)
+
+    @property
+    def status(self) -> str:
+        """The worst status of the machines, 'converged' only if every one converged."""
+        return max((machine.status for machine in self), key=_STATUSES.index)
+
+    @property
+    def gap(self) -> float:
+        """The largest gap of the machines."""
+        return max(machine.gap for machine in self)
+
+    @property
+    def objective(self) -> float:
+        """The sum of the dual objectives."""
+        return sum(machine.objective for machine in self)
+
+    @property
+    def iterations(self) -> int:
+        """The number of iterations of all machines."""
+        return sum(machine.iterations for machine in self)
+
+    @property
+    def kernel_evaluations(self) -> int:
+        """The number of kernel values computed for all machines."""
+        return sum(machine.kernel_evaluations for machine in self)
+
+    @property
+    def cache_hits(self) -> int:
+        """The number of kernel rows found in the cache."""
+        return sum(machine.cache_hits for machine in self)
+
+    @property
+    def cache_misses(self) -> int:
+        """The number of kernel rows that had to be computed."""
+        return sum(machine.cache_misses for machine in self)
+
+    def __repr__(self) -> str:
+        """Return the figures of the whole fit in one line."""
+        return (
+            f"Report(status={self.status!r}, gap={self.gap:.3g}, objective={self.objective:.6g}, "
+            f"iterations={self.iterations}, kernel_evaluations={self.kernel_evaluations}, "
+            f"cache_hits={self.cache_hits}, cache_misses={self.cache_misses}, "
+            f"seconds={self.seconds:.3g}, machines={len(self)})"
+        )

@@ -1,0 +1,252 @@
+"""Where kernel values come from: the core, the user's matrix, or the user's function.
+
+A source knows how rows get into the core, what is kept of the support vectors, and how kernel
+values against them are had at prediction. Estimators keep none: they keep the kernel itself (an
+object of `mercer.kernels`, 'precomputed' or a callable), from which `source_of` makes the source.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+from mercer import _core
+from mercer._data import (
+    FLOATS,
+    RowNumbers,
+    RowsLike,
+    length,
+    make_samples,
+    sparse_as_configured,
+    take_rows,
+)
+from mercer._params import naming
+from mercer.kernels import Kernel
+
+__all__ = ["KernelFunction", "KernelSource", "source_of"]
+
+#: A user's kernel: ``k(A, B)`` has shape (len(A), len(B)).
+KernelFunction: TypeAlias = Callable[[Any, Any], Any]
+
+#: Rows per call into the core at prediction, and values per temporary: bounds on memory only.
+_BLOCK_ROWS = 2**16
+_BLOCK_VALUES = 2**22
+
+
+class KernelSource(ABC):
+    """Kernel values of one kind."""
+
+    @abstractmethod
+    def check(self, estimator: Any, X: RowsLike, *, reset: bool) -> RowsLike:
+        """Validate rows for training (`reset`) or prediction, in scikit-learn's words."""
+
+    @abstractmethod
+    def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
+        """Return the training set without the rows that are not in `keep`."""
+
+    @abstractmethod
+    def training(self, X: RowsLike) -> tuple[_core.Samples, _core.Kernel]:
+        """Return what the core needs for training on the rows of `X`."""
+
+    @abstractmethod
+    def support_vectors(self, X: RowsLike, support: RowNumbers) -> RowsLike:
+        """Return what prediction needs of the support vectors."""
+
+    @abstractmethod
+    def expansion_parts(
+        self, support_vectors: RowsLike
+    ) -> tuple[_core.Kernel, _core.Samples | None]:
+        """Return the kernel and the support vectors as `_core.Expansion` takes them."""
+
+    @abstractmethod
+    def decision(
+        self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield the values of all machines for one block of rows of `X` after the other.
+
+        `fitted` is the estimator, for its ``support_`` and ``support_vectors_``.
+        """
+
+
+class BuiltIn(KernelSource):
+    """A kernel that the core computes, all parameters being numbers."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+
+    def check(self, estimator: Any, X: RowsLike, *, reset: bool) -> RowsLike:
+        with naming("X"):
+            X = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
+        if not reset:
+            trained_on_sparse = sp.issparse(estimator.support_vectors_)
+            if sp.issparse(X) and not trained_on_sparse:
+                raise ValueError(
+                    f"cannot use sparse input in {type(estimator).__name__!r} trained on dense "
+                    "data: convert X, or train on a sparse X"
+                )
+            if trained_on_sparse:
+                X = sp.csr_array(X)
+        return X
+
+    def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
+        return X[keep]
+
+    def training(self, X: RowsLike) -> tuple[_core.Samples, _core.Kernel]:
+        return make_samples(X), self._kernel._build()
+
+    def support_vectors(self, X: RowsLike, support: RowNumbers) -> RowsLike:
+        vectors = X[support]
+        return sparse_as_configured(vectors) if sp.issparse(X) else vectors
+
+    def expansion_parts(
+        self, support_vectors: RowsLike
+    ) -> tuple[_core.Kernel, _core.Samples | None]:
+        return self._kernel._build(), make_samples(support_vectors)
+
+    def decision(
+        self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
+    ) -> Iterator[NDArray[np.float64]]:
+        stored = X.nnz if sp.issparse(X) else X.size
+        for block in _blocks(X.shape[0], stored // X.shape[0]):
+            yield expansion.decision(make_samples(X[block]), n_threads)
+
+
+class Precomputed(KernelSource):
+    """A kernel matrix given as `X`."""
+
+    def check(self, estimator: Any, X: RowsLike, *, reset: bool) -> RowsLike:
+        if sp.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported: give X as a dense array")
+        with naming("X"):
+            X = validate_data(estimator, X, dtype=FLOATS, reset=reset)
+        if reset and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "Precomputed matrix must be a square matrix. "
+                f"Input is a {X.shape[0]}x{X.shape[1]} matrix X."
+            )
+        return X
+
+    def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
+        return X[np.ix_(keep, keep)]
+
+    def training(self, X: RowsLike) -> tuple[_core.Samples, _core.Kernel]:
+        return make_samples(X), _core.Kernel.precomputed()
+
+    def support_vectors(self, X: RowsLike, support: RowNumbers) -> RowsLike:
+        return np.empty((0, 0), dtype=X.dtype)
+
+    def expansion_parts(
+        self, support_vectors: RowsLike
+    ) -> tuple[_core.Kernel, _core.Samples | None]:
+        return _core.Kernel.precomputed(), None
+
+    def decision(
+        self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
+    ) -> Iterator[NDArray[np.float64]]:
+        support = fitted.support_
+        for block in _blocks(X.shape[0], len(support)):
+            values = X[block][:, support]
+            yield expansion.decision_from_kernel(np.ascontiguousarray(values, dtype=np.float64))
+
+
+class Custom(KernelSource):
+    """A function ``k(A, B)`` of the user, over rows of any kind."""
+
+    def __init__(self, function: KernelFunction) -> None:
+        self._function = function
+
+    def check(self, estimator: Any, X: RowsLike, *, reset: bool) -> RowsLike:
+        # Rows may be of any kind: only the function knows what a valid one is.
+        if isinstance(X, list | tuple):
+            X = _numbers_as_array(X)
+        elif sp.issparse(X):
+            X = X.tocsr()
+        n_rows = length(X)
+        if not n_rows:
+            raise ValueError(f"X must be a sequence of at least one row, got {X!r}")
+        if reset:
+            estimator.__dict__.pop("n_features_in_", None)
+        with naming("X"):
+            return validate_data(estimator, X, skip_check_array=True, reset=reset)
+
+    def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
+        return take_rows(X, keep)
+
+    def training(self, X: RowsLike) -> tuple[_core.Samples, _core.Kernel]:
+        def block(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+            return self._values(take_rows(X, rows), take_rows(X, columns), len(rows), len(columns))
+
+        # The core only counts these rows; the function has the real ones.
+        n_rows = length(X) or 0
+        return _core.Samples.dense(np.zeros((n_rows, 1), np.float32)), _core.Kernel.callable(block)
+
+    def support_vectors(self, X: RowsLike, support: RowNumbers) -> RowsLike:
+        return take_rows(X, support)
+
+    def expansion_parts(
+        self, support_vectors: RowsLike
+    ) -> tuple[_core.Kernel, _core.Samples | None]:
+        return _core.Kernel.callable(self._unused), None
+
+    def decision(
+        self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
+    ) -> Iterator[NDArray[np.float64]]:
+        n_rows, n_support = length(X) or 0, len(fitted.support_)
+        for block in _blocks(n_rows, n_support):
+            rows = np.arange(block.start, block.stop)
+            if n_support:
+                values = self._values(
+                    take_rows(X, rows), fitted.support_vectors_, len(rows), n_support
+                )
+            else:
+                values = np.empty((len(rows), 0))
+            yield expansion.decision_from_kernel(values)
+
+    def _values(self, A: RowsLike, B: RowsLike, n_rows: int, n_columns: int) -> NDArray[np.float64]:
+        """Call the function and check what comes back; its own exceptions pass unchanged."""
+        returned = self._function(A, B)
+        if sp.issparse(returned):
+            returned = returned.toarray()
+        values = np.asarray(returned)
+        if values.shape != (n_rows, n_columns):
+            raise ValueError(
+                f"kernel must return an array of shape ({n_rows}, {n_columns}), one value for "
+                f"each pair of rows, got shape {values.shape}"
+            )
+        if values.dtype.kind not in "biufO":
+            raise ValueError(f"kernel must return real numbers, got dtype {values.dtype}")
+        with naming("kernel"):
+            values = np.ascontiguousarray(values, dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError("kernel must return finite numbers, got NaN or infinity")
+        return values
+
+    @staticmethod
+    def _unused(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
+        raise RuntimeError("an expansion of a callable kernel is given its kernel values")
+
+
+def source_of(kernel: Kernel | str | KernelFunction) -> KernelSource:
+    """Return the source of the values of a kernel whose parameters are numbers."""
+    if isinstance(kernel, Kernel):
+        return BuiltIn(kernel)
+    return Precomputed() if isinstance(kernel, str) else Custom(kernel)
+
+
+def _blocks(n_rows: int, values_per_row: int) -> Iterator[slice]:
+    step = max(1, min(_BLOCK_ROWS, _BLOCK_VALUES // max(1, values_per_row)))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def _numbers_as_array(rows: list[Any] | tuple[Any, ...]) -> Any:
+    """Return nested sequences of numbers as an array, anything else as it is."""
+    try:
+        array = np.asarray(rows)
+    except ValueError:  # rows of different lengths
+        return rows
+    return array if array.ndim > 1 and array.dtype.kind in "biuf" else rows

@@ -1,0 +1,187 @@
+"""Pictures of fitted machines; needs matplotlib, which ``pip install mercer[demo]`` brings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+__all__ = ["decision_boundary"]
+
+# Blue and red first: told apart by every kind of colour vision.
+_COLOURS = ("#2166ac", "#b2182b", "#4d9221", "#e08214", "#762a83", "#35978f", "#8c510a", "#c51b7d")
+_INK = "#222222"
+
+
+def decision_boundary(
+    estimator: Any,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    ax: Axes | None = None,
+    resolution: int = 300,
+) -> Axes:
+    """Draw what a classifier has learned from two-dimensional data.
+
+    The regions of the classes are filled. For two classes the boundary f = 0 is a line, the margins
+    f = -1 and f = +1 are dashed and the band between them is paler. Support vectors are ringed.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Anything with ``predict`` and, for the margins, ``decision_function``: an SVC or a pipeline
+        that ends in one. The rings need ``support_``.
+    X : array-like of shape (n_samples, 2)
+        The points the estimator was fitted on.
+    y : array-like of shape (n_samples,)
+        Their classes.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    resolution : int, default=300
+        Points of the grid along each axis.
+
+    Returns
+    -------
+    matplotlib Axes
+        The axes with the picture.
+
+    Examples
+    --------
+    >>> from mercer import SVC
+    >>> from mercer.datasets import make_checkerboard
+    >>> from mercer.plots import decision_boundary
+    >>> X, y = make_checkerboard(200, squares=2, random_state=0)
+    >>> ax = decision_boundary(SVC(C=100, gamma=2).fit(X, y), X, y)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['class 0', 'class 1', 'boundary, f = 0', 'margins, f = ±1', '... support vectors']
+    """
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            "mercer.plots needs matplotlib: pip install matplotlib, or pip install mercer[demo]"
+        ) from error
+
+    check_is_fitted(estimator)
+    points = np.asarray(X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(f"X must have shape (n_samples, 2), got {points.shape}")
+    labels = column_or_1d(y)
+    if len(labels) != len(points):
+        raise ValueError(f"y must have one label for each row of X, {len(points)}: {len(labels)}")
+    if resolution < 2:
+        raise ValueError(f"resolution must be at least 2, got {resolution}")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(7, 7.4), layout="constrained")
+
+    grid = _grid(points, resolution)
+    handles = _draw_points(ax, points, labels, estimator.classes_)
+    if len(estimator.classes_) == 2 and hasattr(estimator, "decision_function"):
+        handles += _draw_margins(ax, estimator, grid)
+    else:
+        handles += _draw_regions(ax, estimator, grid)
+    handles += _draw_support(ax, estimator, points)
+
+    ax.set(xlim=grid[0, 0, [0, -1]], ylim=grid[1, [0, -1], 0])
+    ax.legend(
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.05),
+        ncols=3,
+        frameon=False,
+    )
+    return ax
+
+
+def _grid(points: NDArray[np.float64], resolution: int) -> NDArray[np.float64]:
+    """Coordinates of a grid around the points, shape (2, resolution, resolution)."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    # A little air around the outermost points, also where they all lie on a line.
+    air = np.where(high > low, 0.02 * (high - low), 0.5)
+    sides = np.linspace(low - air, high + air, resolution)
+    return np.stack(np.meshgrid(sides[:, 0], sides[:, 1]))
+
+
+def _on_grid(method: Any, grid: NDArray[np.float64]) -> NDArray[Any]:
+    return np.asarray(method(grid.reshape(2, -1).T)).reshape(grid.shape[1:])
+
+
+def _tint(colour: str, share: float) -> str:
+    """Mix a share of the colour with white."""
+    channels = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - share * (255 - channel)):02x}" for channel in channels)
+
+
+def _draw_margins(ax: Axes, estimator: Any, grid: NDArray[np.float64]) -> list[Artist]:
+    from matplotlib.lines import Line2D
+
+    values = _on_grid(estimator.decision_function, grid)
+    reach = max(2.0, 1.1 * float(np.abs(values).max()))
+    negative, positive = _COLOURS[:2]
+    tints = [_tint(negative, 0.32), _tint(negative, 0.12)]
+    tints += [_tint(positive, 0.12), _tint(positive, 0.32)]
+    ax.contourf(*grid, values, levels=[-reach, -1.0, 0.0, 1.0, reach], colors=tints)
+    # A level outside the values would only be warned about.
+    for level, width, style in ((-1.0, 0.9, "--"), (0.0, 1.8, "-"), (1.0, 0.9, "--")):
+        if values.min() < level < values.max():
+            ax.contour(
+                *grid, values, levels=[level], colors=_INK, linewidths=width, linestyles=style
+            )
+    return [
+        Line2D([], [], color=_INK, linewidth=1.8, label="boundary, f = 0"),
+        Line2D([], [], color=_INK, linewidth=0.9, linestyle="--", label="margins, f = ±1"),
+    ]
+
+
+def _draw_regions(ax: Axes, estimator: Any, grid: NDArray[np.float64]) -> list[Artist]:
+    from matplotlib.lines import Line2D
+
+    regions = np.searchsorted(estimator.classes_, _on_grid(estimator.predict, grid))
+    for index in np.unique(regions):
+        inside = np.where(regions == index, 1.0, 0.0)
+        ax.contourf(*grid, inside, levels=[0.5, 1.5], colors=[_tint(_colour(index), 0.3)])
+        if not inside.all():
+            ax.contour(*grid, inside, levels=[0.5], colors=_INK, linewidths=1.0)
+    return [Line2D([], [], color=_INK, linewidth=1.0, label="boundary")]
+
+
+def _draw_points(
+    ax: Axes, points: NDArray[np.float64], labels: NDArray[Any], classes: NDArray[Any]
+) -> list[Artist]:
+    handles: list[Artist] = []
+    for index, label in enumerate(classes):
+        members = points[labels == label]
+        handles += ax.plot(
+            *members.T, ".", color=_colour(index), markersize=4, label=f"class {label}", zorder=3
+        )
+    return handles
+
+
+def _draw_support(ax: Axes, estimator: Any, points: NDArray[np.float64]) -> list[Artist]:
+    machine = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    support = getattr(machine, "support_", None)
+    if support is None:
+        return []
+    vectors = points[support]
+    rings = ax.scatter(
+        vectors[:, 0],
+        vectors[:, 1],
+        s=40,
+        facecolors="none",
+        edgecolors=_INK,
+        linewidths=0.9,
+        label=f"{len(support)} support vectors",
+        zorder=4,
+    )
+    return [rings]
+
+
+def _colour(index: int) -> str:
+    return _COLOURS[index % len(_COLOURS)]

@@ -1,0 +1,355 @@
+//! Samples: the rows a machine learns from or is asked about, owned by the core.
+//!
+//! Dense rows or compressed sparse rows (CSR), in the precision they came in: `f32` input is never
+//! widened for storage. The caller's array is copied once, because other threads may write to it
+//! while a fit runs. Invariants, checked on construction: every value is finite; column numbers of
+//! a sparse row are sorted, unique and below the number of columns.
+
+use crate::error::{Error, Result};
+use ndarray::{ArrayView2, ArrayViewMut2};
+
+/// Numbers in the precision they came in.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Single precision.
+    Single(Vec<f32>),
+    /// Double precision.
+    Double(Vec<f64>),
+}
+
+/// Where the values of a sparse matrix stand.
+#[derive(Clone, Debug, PartialEq)]
+struct Pattern {
+    /// Row i owns entries `starts[i]..starts[i + 1]`.
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+}
+
+/// Rows owned by the core, dense or CSR, in `f32` or `f64`.
+///
+/// ```
+/// use mercer::Samples;
+/// let samples = Samples::try_from(ndarray::array![[1.0f32, 2.0], [3.0, 4.0]].view())?;
+/// assert_eq!((samples.rows(), samples.columns()), (2, 2));
+/// assert!(Samples::try_from(ndarray::array![[f64::NAN]].view()).is_err());
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Samples {
+    rows: usize,
+    columns: usize,
+    values: Values,
+    pattern: Option<Pattern>,
+}
+
+impl Samples {
+    /// Returns the number of rows.
+    ///
+    /// ```
+    /// # use mercer::Samples;
+    /// assert_eq!(Samples::try_from(ndarray::array![[1.0, 2.0]].view())?.rows(), 1);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns the number of columns.
+    ///
+    /// ```
+    /// # use mercer::Samples;
+    /// assert_eq!(Samples::try_from(ndarray::array![[1.0, 2.0]].view())?.columns(), 2);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Tells whether the rows are stored sparse.
+    ///
+    /// ```
+    /// # use mercer::Samples;
+    /// let sparse = Samples::csr(vec![5.0], &[1i32], &[0i32, 1], 3)?;
+    /// assert!(sparse.is_sparse());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn is_sparse(&self) -> bool {
+        self.pattern.is_some()
+    }
+
+    /// Makes samples from compressed sparse rows; unsorted columns are sorted and duplicates
+    /// summed, as scipy does.
+    ///
+    /// ```
+    /// # use mercer::Samples;
+    /// // One row of three columns in which column 2 is named twice.
+    /// let samples = Samples::csr(vec![1.0, 2.0, 4.0], &[2i64, 0, 2], &[0i64, 3], 3)?;
+    /// let mut row = [0.0; 3];
+    /// samples.copy_row(0, &mut row);
+    /// assert_eq!(row, [2.0, 0.0, 5.0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the three arrays do not describe a matrix or a value is not finite.
+    pub fn csr<V, I>(data: Vec<V>, indices: &[I], indptr: &[I], columns: usize) -> Result<Self>
+    where
+        V: crate::simd::Real,
+        Vec<V>: Into<Values>,
+        I: Copy + TryInto<usize>,
+    {
+        let broken = |what: &str| Error::shape("X", "a valid CSR structure", what);
+        let starts: Vec<usize> = indptr
+            .iter()
+            .map(|&start| start.try_into().map_err(|_| broken("a negative indptr")))
+            .collect::<Result<_>>()?;
+        if starts.first() != Some(&0)
+            || starts.windows(2).any(|pair| pair[0] > pair[1])
+            || starts.last() != Some(&data.len())
+            || indices.len() != data.len()
+        {
+            return Err(broken("an indptr that does not fit the data"));
+        }
+        if u32::try_from(columns).is_err() {
+            return Err(broken("more than 2^32 columns"));
+        }
+        let mut pattern = Pattern {
+            starts,
+            columns: Vec::with_capacity(data.len()),
+        };
+        for &index in indices {
+            match index.try_into() {
+                Ok(index) if index < columns => pattern.columns.push(index as u32),
+                _ => return Err(broken("a column index out of range")),
+            }
+        }
+        let mut data = data;
+        pattern.make_canonical(&mut data);
+        let samples = Samples {
+            rows: pattern.starts.len() - 1,
+            columns,
+            values: data.into(),
+            pattern: Some(pattern),
+        };
+        samples.check_finite()?;
+        Ok(samples)
+    }
+
+    /// Writes row `i` into a dense buffer of `columns()` numbers.
+    ///
+    /// ```
+    /// # use mercer::Samples;
+    /// let samples = Samples::try_from(ndarray::array![[1.0f32, 2.0]].view())?;
+    /// let mut row = [0.0; 2];
+    /// samples.copy_row(0, &mut row);
+    /// assert_eq!(row, [1.0, 2.0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `i` is not a row or the buffer is not as long as a row.
+    pub fn copy_row(&self, i: usize, buffer: &mut [f64]) {
+        assert_eq!(buffer.len(), self.columns, "a row has columns() numbers");
+        buffer.fill(0.0);
+        self.for_each(i, |column, value| buffer[column] = value);
+    }
+
+    /// Returns a copy of the given rows, in their order.
+    ///
+    /// ```
+    /// # use mercer::Samples;
+    /// let samples = Samples::try_from(ndarray::array![[1.0], [2.0], [3.0]].view())?;
+    /// assert_eq!(samples.select(&[2, 0]), Samples::try_from(ndarray::array![[3.0], [1.0]].view())?);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If a number is not a row.
+    pub fn select(&self, rows: &[usize]) -> Samples {
+        fn pick<T: Copy>(values: &[T], ranges: &[std::ops::Range<usize>]) -> Vec<T> {
+            let mut picked = Vec::with_capacity(ranges.iter().map(ExactSizeIterator::len).sum());
+            for range in ranges {
+                picked.extend_from_slice(&values[range.clone()]);
+            }
+            picked
+        }
+        let ranges: Vec<_> = rows.iter().map(|&i| self.range(i)).collect();
+        let pattern = self.pattern.as_ref().map(|pattern| {
+            let mut starts = Vec::with_capacity(rows.len() + 1);
+            starts.push(0);
+            for range in &ranges {
+                starts.push(starts[starts.len() - 1] + range.len());
+            }
+            let columns = pick(&pattern.columns, &ranges);
+            Pattern { starts, columns }
+        });
+        Samples {
+            rows: rows.len(),
+            columns: self.columns,
+            values: match &self.values {
+                Values::Single(values) => Values::Single(pick(values, &ranges)),
+                Values::Double(values) => Values::Double(pick(values, &ranges)),
+            },
+            pattern,
+        }
+    }
+
+    /// Calls `f(column, value)` for the stored entries of row `i`.
+    #[inline]
+    pub(crate) fn for_each(&self, i: usize, mut f: impl FnMut(usize, f64)) {
+        let range = self.range(i);
+        let columns = self.pattern.as_ref().map(|p| &p.columns[range.clone()]);
+        match (&self.values, columns) {
+            (Values::Single(values), None) => values[range]
+                .iter()
+                .enumerate()
+                .for_each(|(column, &value)| f(column, f64::from(value))),
+            (Values::Double(values), None) => values[range]
+                .iter()
+                .enumerate()
+                .for_each(|(column, &value)| f(column, value)),
+            (Values::Single(values), Some(columns)) => columns
+                .iter()
+                .zip(&values[range])
+                .for_each(|(&column, &value)| f(column as usize, f64::from(value))),
+            (Values::Double(values), Some(columns)) => columns
+                .iter()
+                .zip(&values[range])
+                .for_each(|(&column, &value)| f(column as usize, value)),
+        }
+    }
+
+    /// Returns the number of stored entries of row `i`.
+    pub(crate) fn entries(&self, i: usize) -> usize {
+        self.range(i).len()
+    }
+
+    /// Returns entry (i, j) of dense samples.
+    pub(crate) fn dense_value(&self, i: usize, j: usize) -> f64 {
+        debug_assert!(!self.is_sparse());
+        match &self.values {
+            Values::Single(values) => f64::from(values[i * self.columns + j]),
+            Values::Double(values) => values[i * self.columns + j],
+        }
+    }
+
+    /// Returns the mean of the given rows.
+    pub(crate) fn mean(&self, rows: &[usize]) -> Vec<f64> {
+        let mut mean = vec![0.0; self.columns];
+        for &i in rows {
+            self.for_each(i, |column, value| mean[column] += value);
+        }
+        let scale = 1.0 / rows.len().max(1) as f64;
+        mean.iter_mut().for_each(|sum| *sum *= scale);
+        mean
+    }
+
+    fn range(&self, i: usize) -> std::ops::Range<usize> {
+        match &self.pattern {
+            None => i * self.columns..(i + 1) * self.columns,
+            Some(pattern) => pattern.starts[i]..pattern.starts[i + 1],
+        }
+    }
+
+    fn check_finite(&self) -> Result<()> {
+        fn first<T: crate::simd::Real>(values: &[T]) -> Option<(usize, f64)> {
+            // x - x is 0 for finite x and NaN otherwise: a sum that vectorises.
+            let clean = values
+                .chunks(4096)
+                .position(|chunk| chunk.iter().any(|&x| x - x != T::ZERO))?;
+            let at = clean * 4096
+                + values[clean * 4096..]
+                    .iter()
+                    .position(|&x| x - x != T::ZERO)?;
+            Some((at, values[at].to_f64()))
+        }
+        let found = match &self.values {
+            Values::Single(values) => first(values),
+            Values::Double(values) => first(values),
+        };
+        match found {
+            None => Ok(()),
+            Some((at, value)) => Err(Error::NotFinite {
+                name: "X",
+                row: match &self.pattern {
+                    None => at / self.columns.max(1),
+                    Some(pattern) => pattern.starts.partition_point(|&start| start <= at) - 1,
+                },
+                value,
+            }),
+        }
+    }
+}
+
+impl Pattern {
+    /// Sorts each row by column and sums duplicates.
+    fn make_canonical<V: crate::simd::Real>(&mut self, data: &mut Vec<V>) {
+        let canonical = self
+            .starts
+            .windows(2)
+            .all(|w| self.columns[w[0]..w[1]].is_sorted_by(|a, b| a < b));
+        if canonical {
+            return;
+        }
+        let mut row: Vec<(u32, V)> = Vec::new();
+        let mut kept = 0;
+        let mut begin = 0;
+        for end in self.starts.iter_mut().skip(1) {
+            row.clear();
+            row.extend((begin..*end).map(|at| (self.columns[at], data[at])));
+            row.sort_by_key(|&(column, _)| column); // stable, so sums run in the order given
+            let first = kept;
+            for &(column, value) in &row {
+                if kept > first && self.columns[kept - 1] == column {
+                    data[kept - 1] += value;
+                } else {
+                    self.columns[kept] = column;
+                    data[kept] = value;
+                    kept += 1;
+                }
+            }
+            begin = *end;
+            *end = kept;
+        }
+        self.columns.truncate(kept);
+        data.truncate(kept);
+    }
+}
+
+impl From<Vec<f32>> for Values {
+    fn from(values: Vec<f32>) -> Self {
+        Values::Single(values)
+    }
+}
+
+impl From<Vec<f64>> for Values {
+    fn from(values: Vec<f64>) -> Self {
+        Values::Double(values)
+    }
+}
+
+impl<T> TryFrom<ArrayView2<'_, T>> for Samples
+where
+    T: crate::simd::Real,
+    Vec<T>: Into<Values>,
+{
+    type Error = Error;
+
+    /// Copies an array of any memory order.
+    fn try_from(x: ArrayView2<'_, T>) -> Result<Self> {
+        let (rows, columns) = x.dim();
+        let mut values = vec![T::ZERO; rows * columns];
+        // The shape fits by construction; `assign` walks both arrays in blocks.
+        if let Ok(mut copy) = ArrayViewMut2::from_shape((rows, columns), &mut values) {
+            copy.assign(&x);
+        }
+        let samples = Samples {
+            rows,
+            columns,
+            values: values.into(),
+            pattern: None,
+        };
+        samples.check_finite()?;
+        Ok(samples)
+    }
+}

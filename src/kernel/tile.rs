@@ -1,0 +1,528 @@
+//! Kernel values in tiles: products of packed rows and columns, finished while still in L1.
+//!
+//! The columns (training samples during a fit, support vectors during a prediction) are packed
+//! once: dense ones into panels of a few samples, feature by feature, so that the product loop
+//! reads contiguous vectors; sparse ones stay CSR. The rows asked for are packed per call, in
+//! groups as tall as the registers allow. Products go straight to their destination, a few
+//! kilobytes at a time, and are turned into kernel values there; each value is written once.
+//!
+//! Parallel over tiles of fixed shape, so results do not depend on the number of threads.
+
+use super::Kernel;
+use super::epilogue::{Ingredients, finish};
+use crate::data::Samples;
+use crate::simd::{Isa, Real, dispatch};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Tiles begin at multiples of this many columns, the widest panel.
+pub(crate) const PANEL: usize = 16;
+/// Rows of a group of sparse rows: one scattered group is read a panel's width at a time.
+const SPARSE_GROUP: usize = 16;
+/// Columns of a tile: 6 rows of it stay in L1 between product and epilogue.
+const TILE_COLUMNS: usize = 768;
+/// Rows of a tile: enough to make reading its columns from L2 cheap.
+const TILE_ROWS: usize = 96;
+/// The packed columns of a tile should stay in L2.
+const TILE_BYTES: usize = 1 << 19;
+/// Below this many multiplications threads cost more than they bring.
+const SERIAL_WORK: usize = 1 << 18;
+
+/// Rows of a dense group: with 64 bytes of each row in flight, 12 of 16 vector registers.
+const GROUP: usize = 6;
+/// Samples per panel: 64 bytes, two 256-bit vectors.
+const fn panel<T>() -> usize {
+    64 / size_of::<T>()
+}
+
+/// Samples prepared as the columns of tiles.
+#[derive(Debug)]
+pub(crate) struct Columns<T> {
+    kernel: Kernel,
+    isa: Isa,
+    store: Store<T>,
+    /// Squared norms of the packed (rounded, centred) samples, padded to whole panels.
+    norms: Vec<T>,
+    /// Subtracted from dense data of translation-invariant kernels: squared distances from norms
+    /// lose digits when norms are large beside distances.
+    center: Option<Vec<f64>>,
+    len: usize,
+    dim: usize,
+}
+
+#[derive(Debug)]
+enum Store<T> {
+    /// `[panel][feature][panel()]`
+    Panels(Vec<T>),
+    Sparse {
+        starts: Vec<usize>,
+        entries: Vec<(u32, T)>,
+    },
+}
+
+/// Samples prepared as the rows of tiles.
+pub(crate) struct Rows<T> {
+    store: Left<T>,
+    norms: Vec<T>,
+}
+
+enum Left<T> {
+    /// `[group][feature][GROUP]`
+    Groups(Vec<T>),
+    Sparse {
+        starts: Vec<usize>,
+        entries: Vec<(u32, T)>,
+    },
+}
+
+/// Buffers a thread reuses from tile to tile.
+#[derive(Default)]
+pub(crate) struct Scratch<T> {
+    scattered: Vec<T>,
+    distances: Vec<T>,
+    dots: Vec<T>,
+    spare: Vec<Vec<T>>,
+}
+
+impl<T: Real> Columns<T> {
+    /// Packs rows `index` of `samples` as columns. `center` is used for dense data and
+    /// translation-invariant kernels only; None stands for the mean of the packed rows.
+    pub fn new(
+        kernel: &Kernel,
+        samples: &Samples,
+        index: &[usize],
+        center: Option<&[f64]>,
+    ) -> Self {
+        let dim = samples.columns();
+        let mut columns = Columns {
+            kernel: kernel.clone(),
+            isa: Isa::detect(),
+            store: Store::Panels(Vec::new()),
+            norms: Vec::new(),
+            center: None,
+            len: index.len(),
+            dim,
+        };
+        if samples.is_sparse() {
+            let (starts, entries, norms) = sparse_rows(samples, index);
+            columns.store = Store::Sparse { starts, entries };
+            columns.norms = norms;
+        } else {
+            if kernel.is_translation_invariant() {
+                columns.center = Some(center.map_or_else(|| samples.mean(index), <[f64]>::to_vec));
+            }
+            let (panels, norms) =
+                dense_rows(samples, index, columns.center.as_deref(), panel::<T>());
+            columns.store = Store::Panels(panels);
+            columns.norms = norms;
+        }
+        columns
+            .norms
+            .resize(index.len().next_multiple_of(PANEL), T::ZERO);
+        columns
+    }
+
+    /// Returns the number of columns.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns the number of features.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Returns the instruction set its loops run on.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// Packs rows for [`Columns::fill`].
+    pub fn pack_rows(&self, samples: &Samples, rows: &[usize]) -> Rows<T> {
+        match self.store {
+            Store::Panels(_) => {
+                let center = self.center.as_deref();
+                let (groups, norms) = dense_rows(samples, rows, center, GROUP);
+                Rows {
+                    store: Left::Groups(groups),
+                    norms,
+                }
+            }
+            Store::Sparse { .. } => {
+                let (starts, entries, norms) = sparse_rows(samples, rows);
+                Rows {
+                    store: Left::Sparse { starts, entries },
+                    norms,
+                }
+            }
+        }
+    }
+
+    /// Writes k(row, column) for all packed rows and the given columns; `columns.start` is a
+    /// multiple of [`PANEL`]. Returns false if `stop` said so before the end: then the output is
+    /// incomplete.
+    pub fn fill(
+        &self,
+        rows: &Rows<T>,
+        columns: Range<usize>,
+        out: &mut [&mut [T]],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> bool {
+        let width = self.tile_columns();
+        let work = out.len() * columns.len() * self.work_per_value();
+        let mut tiles: Vec<(usize, usize, Vec<&mut [T]>)> = Vec::new();
+        for (batch, rows) in out.chunks_mut(TILE_ROWS).enumerate() {
+            let base = tiles.len();
+            let height = rows.len();
+            tiles.extend(
+                (columns.clone().step_by(width))
+                    .map(|start| (batch * TILE_ROWS, start, Vec::with_capacity(height))),
+            );
+            for row in rows {
+                for (tile, piece) in tiles[base..].iter_mut().zip(row.chunks_mut(width)) {
+                    tile.2.push(piece);
+                }
+            }
+        }
+        let run = |scratch: &mut Scratch<T>,
+                   (row, column, mut out): (usize, usize, Vec<&mut [T]>)| {
+            if stop() {
+                return false;
+            }
+            self.tile(rows, row, column, &mut out, scratch);
+            true
+        };
+        if work < SERIAL_WORK || tiles.len() == 1 {
+            let mut scratch = Scratch::default();
+            tiles.into_iter().all(|tile| run(&mut scratch, tile))
+        } else {
+            tiles
+                .into_par_iter()
+                .map_init(Scratch::default, |scratch, tile| run(scratch, tile))
+                .reduce(|| true, |a, b| a && b)
+        }
+    }
+
+    /// Returns how wide a tile is: a multiple of [`PANEL`].
+    pub fn tile_columns(&self) -> usize {
+        let fits = TILE_BYTES / (self.work_per_value() * size_of::<T>()).max(1);
+        fits.clamp(6 * PANEL, TILE_COLUMNS) / PANEL * PANEL
+    }
+
+    /// Returns the multiplications behind one value, roughly.
+    fn work_per_value(&self) -> usize {
+        match &self.store {
+            Store::Panels(_) => self.dim + 4,
+            Store::Sparse { entries, .. } => entries.len() / self.len.max(1) + 4,
+        }
+    }
+
+    /// Computes one tile: rows from `row` on, columns from `column` on, as many as `out` holds.
+    /// `row` is a multiple of every group height, `column` of [`PANEL`].
+    pub fn tile(
+        &self,
+        rows: &Rows<T>,
+        row: usize,
+        column: usize,
+        out: &mut [&mut [T]],
+        scratch: &mut Scratch<T>,
+    ) {
+        let Some(width) = out.first().map(|row| row.len()) else {
+            return;
+        };
+        let norms = &self.norms[column..column + width];
+        let (needs_dots, needs_distances) = ingredients(&self.kernel);
+        let group = match self.store {
+            Store::Panels(_) => GROUP,
+            Store::Sparse { .. } => SPARSE_GROUP,
+        };
+        for (g, out) in out.chunks_mut(group).enumerate() {
+            let first = row + g * group;
+            let row_norms = &rows.norms[first..first + out.len()];
+            if is_basic(&self.kernel) {
+                self.products(
+                    rows,
+                    first,
+                    column,
+                    out,
+                    needs_distances,
+                    &mut scratch.scattered,
+                );
+                for (values, &row_norm) in out.iter_mut().zip(row_norms) {
+                    finish(self.isa, &self.kernel, row_norm, norms, values);
+                }
+                continue;
+            }
+            if needs_distances {
+                scratch.distances.resize(group * width, T::ZERO);
+                let mut distances: Vec<&mut [T]> = scratch
+                    .distances
+                    .chunks_mut(width)
+                    .take(out.len())
+                    .collect();
+                self.products(
+                    rows,
+                    first,
+                    column,
+                    &mut distances,
+                    true,
+                    &mut scratch.scattered,
+                );
+            }
+            if needs_dots {
+                self.products(rows, first, column, out, false, &mut scratch.scattered);
+            }
+            for (r, values) in out.iter_mut().enumerate() {
+                scratch.dots.clear();
+                scratch.dots.extend_from_slice(values);
+                let ingredients = Ingredients {
+                    dots: &scratch.dots,
+                    distances: scratch.distances.chunks(width).nth(r).unwrap_or(&[]),
+                    row_norm: row_norms[r],
+                    norms,
+                };
+                ingredients.combine(self.isa, &self.kernel, values, &mut scratch.spare);
+            }
+        }
+    }
+
+    /// Writes inner products, or L1 distances, of one group of rows with the tile's columns.
+    fn products(
+        &self,
+        rows: &Rows<T>,
+        first: usize,
+        column: usize,
+        out: &mut [&mut [T]],
+        distances: bool,
+        scattered: &mut Vec<T>,
+    ) {
+        match (&self.store, &rows.store) {
+            (Store::Panels(panels), Left::Groups(groups)) => {
+                let group = self.dim * GROUP;
+                let left = &groups[first / GROUP * group..][..group];
+                let panels = &panels[column * self.dim..];
+                dense_products(self.isa, left, panels, self.dim, out, distances);
+            }
+            (
+                Store::Sparse { starts, entries },
+                Left::Sparse {
+                    starts: row_starts,
+                    entries: row_entries,
+                },
+            ) => {
+                scattered.resize(self.dim * SPARSE_GROUP, T::ZERO);
+                let mut sums = [T::ZERO; SPARSE_GROUP]; // L1 norms of the rows
+                for (lane, sum) in sums.iter_mut().enumerate().take(out.len()) {
+                    let range = row_starts[first + lane]..row_starts[first + lane + 1];
+                    for &(feature, value) in &row_entries[range] {
+                        scattered[feature as usize * SPARSE_GROUP + lane] = value;
+                        *sum += value.absolute();
+                    }
+                }
+                let starts = &starts[column..];
+                sparse_products(self.isa, scattered, &sums, starts, entries, out, distances);
+                for lane in 0..out.len() {
+                    let range = row_starts[first + lane]..row_starts[first + lane + 1];
+                    for &(feature, _) in &row_entries[range] {
+                        scattered[feature as usize * SPARSE_GROUP + lane] = T::ZERO;
+                    }
+                }
+            }
+            _ => unreachable!("rows are packed by the columns they meet"),
+        }
+    }
+}
+
+fn is_basic(kernel: &Kernel) -> bool {
+    !matches!(
+        kernel,
+        Kernel::Sum(_) | Kernel::Product(_) | Kernel::Scaled(..)
+    )
+}
+
+/// Tells whether a kernel is made from inner products, and whether from L1 distances.
+fn ingredients(kernel: &Kernel) -> (bool, bool) {
+    match kernel {
+        Kernel::Laplacian { .. } => (false, true),
+        Kernel::Sum(parts) | Kernel::Product(parts) => parts
+            .iter()
+            .map(ingredients)
+            .fold((false, false), |a, b| (a.0 || b.0, a.1 || b.1)),
+        Kernel::Scaled(_, kernel) => ingredients(kernel),
+        _ => (true, false),
+    }
+}
+
+/// Packs rows as `[block][feature][height]`, centred and rounded to T, with their squared norms.
+fn dense_rows<T: Real>(
+    samples: &Samples,
+    index: &[usize],
+    center: Option<&[f64]>,
+    height: usize,
+) -> (Vec<T>, Vec<T>) {
+    let dim = samples.columns();
+    let mut packed = vec![T::ZERO; index.len().div_ceil(height) * height * dim];
+    let mut norms = vec![T::ZERO; index.len()];
+    if dim == 0 {
+        return (packed, norms);
+    }
+    let pack = |((block, index), norms): ((&mut [T], &[usize]), &mut [T])| {
+        let mut row = vec![0.0; dim];
+        for (lane, (&i, norm)) in index.iter().zip(norms).enumerate() {
+            samples.copy_row(i, &mut row);
+            let mut sum = 0.0;
+            for (feature, &value) in row.iter().enumerate() {
+                let value = T::from_f64(value - center.map_or(0.0, |center| center[feature]));
+                sum += value.to_f64() * value.to_f64();
+                block[feature * height + lane] = value;
+            }
+            *norm = T::from_f64(sum);
+        }
+    };
+    if packed.len() < SERIAL_WORK {
+        packed
+            .chunks_mut(height * dim)
+            .zip(index.chunks(height))
+            .zip(norms.chunks_mut(height))
+            .for_each(pack);
+    } else {
+        packed
+            .par_chunks_mut(height * dim)
+            .zip(index.par_chunks(height))
+            .zip(norms.par_chunks_mut(height))
+            .for_each(pack);
+    }
+    (packed, norms)
+}
+
+type SparseRows<T> = (Vec<usize>, Vec<(u32, T)>, Vec<T>);
+
+/// Collects rows as CSR rounded to T, with their squared norms.
+fn sparse_rows<T: Real>(samples: &Samples, index: &[usize]) -> SparseRows<T> {
+    let total = index.iter().map(|&i| samples.entries(i)).sum();
+    let mut starts = Vec::with_capacity(index.len() + 1);
+    let mut entries = Vec::with_capacity(total);
+    let mut norms = Vec::with_capacity(index.len());
+    starts.push(0);
+    for &i in index {
+        let mut sum = 0.0;
+        samples.for_each(i, |feature, value| {
+            let value = T::from_f64(value);
+            sum += value.to_f64() * value.to_f64();
+            entries.push((feature as u32, value));
+        });
+        starts.push(entries.len());
+        norms.push(T::from_f64(sum));
+    }
+    (starts, entries, norms)
+}
+
+dispatch! {
+    fn dense_products<T: Real>(
+        left: &[T], panels: &[T], dim: usize, out: &mut [&mut [T]], distances: bool
+    ) = dense_products_body
+}
+
+#[inline(always)]
+fn dense_products_body<T: Real, const FMA: bool>(
+    left: &[T],
+    panels: &[T],
+    dim: usize,
+    out: &mut [&mut [T]],
+    distances: bool,
+) {
+    match (size_of::<T>() == 4, distances) {
+        (true, false) => group_products::<T, FMA, 16, false>(left, panels, dim, out),
+        (true, true) => group_products::<T, FMA, 16, true>(left, panels, dim, out),
+        (false, false) => group_products::<T, FMA, 8, false>(left, panels, dim, out),
+        (false, true) => group_products::<T, FMA, 8, true>(left, panels, dim, out),
+    }
+}
+
+/// `out[r][c] = sum_k left[k][r] * panel[k][c]`, or the sum of absolute differences.
+#[inline(always)]
+fn group_products<T: Real, const FMA: bool, const WIDTH: usize, const L1: bool>(
+    left: &[T],
+    panels: &[T],
+    dim: usize,
+    out: &mut [&mut [T]],
+) {
+    let width = out[0].len();
+    if dim == 0 {
+        out.iter_mut().for_each(|row| row.fill(T::ZERO));
+        return;
+    }
+    let (left, _) = left.as_chunks::<GROUP>();
+    for (start, panel) in (0..width)
+        .step_by(WIDTH)
+        .zip(panels.chunks_exact(dim * WIDTH))
+    {
+        let (panel, _) = panel.as_chunks::<WIDTH>();
+        let mut sums = [[T::ZERO; WIDTH]; GROUP];
+        for (a, b) in left.iter().zip(panel) {
+            for r in 0..GROUP {
+                for c in 0..WIDTH {
+                    sums[r][c] = if L1 {
+                        sums[r][c] + (a[r] - b[c]).absolute()
+                    } else {
+                        a[r].multiply_add::<FMA>(b[c], sums[r][c])
+                    };
+                }
+            }
+        }
+        for (row, sums) in out.iter_mut().zip(&sums) {
+            match row[start..].first_chunk_mut::<WIDTH>() {
+                Some(whole) => *whole = *sums,
+                None => {
+                    let rest = &mut row[start..];
+                    rest.copy_from_slice(&sums[..rest.len()]);
+                }
+            }
+        }
+    }
+}
+
+dispatch! {
+    fn sparse_products<T: Real>(
+        scattered: &[T], sums: &[T; SPARSE_GROUP], starts: &[usize], entries: &[(u32, T)],
+        out: &mut [&mut [T]], distances: bool
+    ) = sparse_products_body
+}
+
+/// `out[r][c]` from scattered rows `[feature][SPARSE_GROUP]` and the sparse columns.
+#[inline(always)]
+fn sparse_products_body<T: Real, const FMA: bool>(
+    scattered: &[T],
+    sums: &[T; SPARSE_GROUP],
+    starts: &[usize],
+    entries: &[(u32, T)],
+    out: &mut [&mut [T]],
+    distances: bool,
+) {
+    let (scattered, _) = scattered.as_chunks::<SPARSE_GROUP>();
+    let width = out[0].len();
+    for column in 0..width {
+        let entries = &entries[starts[column]..starts[column + 1]];
+        let mut values = [T::ZERO; SPARSE_GROUP];
+        if distances {
+            // |x - z|_1 = |x|_1 + sum over the entries of z of |x_k - z_k| - |x_k|
+            values = *sums;
+            for &(feature, value) in entries {
+                let row = &scattered[feature as usize];
+                for lane in 0..SPARSE_GROUP {
+                    values[lane] += (row[lane] - value).absolute() - row[lane].absolute();
+                }
+            }
+        } else {
+            for &(feature, value) in entries {
+                let row = &scattered[feature as usize];
+                for lane in 0..SPARSE_GROUP {
+                    values[lane] = value.multiply_add::<FMA>(row[lane], values[lane]);
+                }
+            }
+        }
+        for (row, &value) in out.iter_mut().zip(&values) {
+            row[column] = value;
+        }
+    }
+}

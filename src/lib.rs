@@ -1,0 +1,57 @@
+//! Kernel methods: support vector machines trained exactly and fast, on every core.
+//!
+//! Every machine is one quadratic programme in signed coefficients beta,
+//!
+//! ```text
+//! minimise    1/2 beta' (K + diag(ridge)) beta + linear' beta
+//! subject to  lower <= beta <= upper,   sum of beta fixed
+//! f(z) = sum_i beta_i k(x_i, z) + b
+//! ```
+//!
+//! solved by SMO in blocks: rows of the kernel matrix are computed as tiles of a matrix product,
+//! kept in a cache, and a small dense problem is solved at a time ([`qp::Smo`]).
+//!
+//! ```
+//! use mercer::{Kernel, Svc};
+//! use ndarray::array;
+//!
+//! let x = array![[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]];
+//! let labels = ["same", "same", "differ", "differ"];
+//! let model = Svc::new(Kernel::rbf(1.0)).c(10.0).fit(x.view(), &labels)?;
+//! assert_eq!(model.predict(x.view())?, labels);
+//! assert_eq!(model.machines().support.len(), 4);
+//! assert!(model.reports()[0].gap <= 1e-3);
+//! # Ok::<(), mercer::Error>(())
+//! ```
+//!
+//! The layers, each knowing only those above it:
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`data`] | [`Samples`]: owned rows, dense or CSR, `f32` or `f64` |
+//! | [`kernel`] | [`Kernel`] functions, evaluated in tiles |
+//! | [`matrix`] | the kernel matrix on demand, and its row cache |
+//! | [`qp`] | the quadratic programme and its solver |
+//! | [`formulation`] | machines as quadratic programmes |
+//! | [`model`] | trained machines, classification into many classes |
+
+pub mod data;
+pub mod error;
+pub mod formulation;
+pub mod kernel;
+pub mod matrix;
+pub mod model;
+#[cfg(feature = "python")]
+mod python;
+pub mod qp;
+pub mod simd;
+
+pub use data::Samples;
+pub use error::{Error, Result};
+pub use kernel::{Kernel, UserKernel};
+pub use model::{Svc, SvcModel};
+
+/// The example in the README, tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,310 @@
+//! RowCache: the most recently used kernel rows, under a budget of bytes.
+//!
+//! It knows nothing of kernels. A row has a key (the variable) and a length: how many of its
+//! leading entries are valid. Rows live in slots of equal size inside slabs asked from the system
+//! as huge pages, because the first touch of fresh memory costs as much as computing a row. Slots
+//! are linked in order of use; a new key takes a free slot or that of the least recently used row.
+//!
+//! Invariant: `slot_of[key_of[slot]] == slot` for every occupied slot, and the list links exactly
+//! the occupied slots.
+
+use crate::error::{Error, Result};
+use crate::simd::Real;
+use memmap2::MmapMut;
+use rayon::prelude::*;
+
+const NONE: u32 = u32::MAX;
+/// Bytes of a slab: large enough for huge pages, small enough not to ask for much too much.
+const SLAB_BYTES: usize = 32 << 20;
+
+/// Least-recently-used rows of `T` under a budget of bytes.
+///
+/// ```
+/// use mercer::matrix::RowCache;
+/// let mut cache = RowCache::<f32>::new(100, 4, 2 * 4 * 4)?; // room for two rows of four
+/// let slot = cache.insert(7)?;
+/// cache.fill(&[slot], 4, |rows| rows[0].fill(1.5));
+/// assert_eq!(cache.get(7, 4), Some(slot));
+/// cache.insert(8)?;
+/// cache.insert(9)?; // evicts 7
+/// assert_eq!(cache.get(7, 4), None);
+/// assert_eq!((cache.hits(), cache.misses()), (1, 1));
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct RowCache<T> {
+    slot_of: Vec<u32>,
+    key_of: Vec<u32>,
+    length_of: Vec<usize>,
+    /// Neighbours in order of use; `newer[slot]` of the newest and `older[slot]` of the oldest
+    /// are NONE.
+    newer: Vec<u32>,
+    older: Vec<u32>,
+    newest: u32,
+    oldest: u32,
+    free: Vec<u32>,
+    capacity: usize,
+    stride: usize,
+    slabs: Vec<MmapMut>,
+    rows_per_slab: usize,
+    hits: u64,
+    misses: u64,
+    number: std::marker::PhantomData<T>,
+}
+
+impl<T: Real> RowCache<T> {
+    /// Makes a cache for keys below `keys` and rows of up to `row_length` numbers, holding as many
+    /// rows as fit `bytes`, at least two. Memory is taken as rows come.
+    ///
+    /// # Errors
+    /// If the sizes overflow.
+    pub fn new(keys: usize, row_length: usize, bytes: usize) -> Result<Self> {
+        // Rows start on cache lines.
+        let stride = row_length.max(1).next_multiple_of(64 / size_of::<T>());
+        let capacity = (bytes / (stride * size_of::<T>())).clamp(2, keys.max(2));
+        let rows_per_slab = (SLAB_BYTES / (stride * size_of::<T>())).clamp(1, capacity);
+        if u32::try_from(keys).is_err() {
+            return Err(Error::parameter("X", "of fewer than 2^32 rows", keys));
+        }
+        Ok(RowCache {
+            slot_of: vec![NONE; keys],
+            key_of: Vec::new(),
+            length_of: Vec::new(),
+            newer: Vec::new(),
+            older: Vec::new(),
+            newest: NONE,
+            oldest: NONE,
+            free: Vec::new(),
+            capacity,
+            stride,
+            slabs: Vec::new(),
+            rows_per_slab,
+            hits: 0,
+            misses: 0,
+            number: std::marker::PhantomData,
+        })
+    }
+
+    /// Returns how many rows fit.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Returns how many rows are held.
+    pub fn len(&self) -> usize {
+        self.key_of.len() - self.free.len()
+    }
+
+    /// Tells whether no row is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns how many look-ups found their row.
+    pub fn hits(&self) -> u64 {
+        self.hits
+    }
+
+    /// Returns how many look-ups did not.
+    pub fn misses(&self) -> u64 {
+        self.misses
+    }
+
+    /// Looks a row up, marks it as used, and returns its slot if at least `length` entries of it
+    /// are valid.
+    pub fn get(&mut self, key: u32, length: usize) -> Option<u32> {
+        let slot = self.slot_of[key as usize];
+        if slot != NONE && self.length_of[slot as usize] >= length {
+            self.unlink(slot);
+            self.link_newest(slot);
+            self.hits += 1;
+            return Some(slot);
+        }
+        self.misses += 1;
+        None
+    }
+
+    /// Returns the slot of a row without marking it as used, however long it is.
+    pub fn peek(&self, key: u32) -> Option<u32> {
+        let slot = self.slot_of[key as usize];
+        (slot != NONE).then_some(slot)
+    }
+
+    /// Returns how many leading entries of the row in a slot are valid.
+    pub fn length(&self, slot: u32) -> usize {
+        self.length_of[slot as usize]
+    }
+
+    /// Gives `key` a slot as the most recently used row; if it has none, a free one or that of
+    /// the least recently used row. The row keeps its valid entries if it had a slot.
+    ///
+    /// # Errors
+    /// If the system refuses memory and no row is held that could make way.
+    pub fn insert(&mut self, key: u32) -> Result<u32> {
+        if let Some(slot) = self.peek(key) {
+            self.unlink(slot);
+            self.link_newest(slot);
+            return Ok(slot);
+        }
+        let slot = if let Some(slot) = self.free.pop() {
+            slot
+        } else if self.key_of.len() < self.capacity {
+            self.new_slot()?
+        } else {
+            self.evict()
+        };
+        self.slot_of[key as usize] = slot;
+        self.key_of[slot as usize] = key;
+        self.length_of[slot as usize] = 0;
+        self.link_newest(slot);
+        Ok(slot)
+    }
+
+    /// Returns the valid entries of a slot.
+    pub fn row(&self, slot: u32) -> &[T] {
+        let slot = slot as usize;
+        let slab = bytemuck::cast_slice::<u8, T>(&self.slabs[slot / self.rows_per_slab]);
+        &slab[slot % self.rows_per_slab * self.stride..][..self.length_of[slot]]
+    }
+
+    /// Lets `write` fill the leading `length` entries of distinct slots, given in their order, and
+    /// marks them valid.
+    ///
+    /// # Panics
+    /// If a slot is named twice or `length` exceeds the row length.
+    pub fn fill<R>(
+        &mut self,
+        slots: &[u32],
+        length: usize,
+        write: impl FnOnce(&mut [&mut [T]]) -> R,
+    ) -> R {
+        assert!(
+            length <= self.stride,
+            "a row has at most {} entries",
+            self.stride
+        );
+        let mut position = vec![NONE; self.key_of.len()];
+        for (at, &slot) in slots.iter().enumerate() {
+            self.length_of[slot as usize] = self.length_of[slot as usize].max(length);
+            let earlier = std::mem::replace(&mut position[slot as usize], at as u32);
+            assert_eq!(earlier, NONE, "slots are distinct");
+        }
+        let mut rows: Vec<(u32, &mut [T])> = self
+            .slabs
+            .iter_mut()
+            .flat_map(|slab| {
+                bytemuck::cast_slice_mut::<u8, T>(slab)
+                    .chunks_exact_mut(self.stride)
+                    .take(self.rows_per_slab)
+            })
+            .zip(&position)
+            .filter(|&(_, &at)| at != NONE)
+            .map(|(row, &at)| (at, &mut row[..length]))
+            .collect();
+        rows.sort_unstable_by_key(|&(at, _)| at);
+        let mut rows: Vec<&mut [T]> = rows.into_iter().map(|(_, row)| row).collect();
+        write(&mut rows)
+    }
+
+    /// Forgets a row.
+    pub fn remove(&mut self, key: u32) {
+        if let Some(slot) = self.peek(key) {
+            self.unlink(slot);
+            self.slot_of[key as usize] = NONE;
+            self.key_of[slot as usize] = NONE;
+            self.length_of[slot as usize] = 0;
+            self.free.push(slot);
+        }
+    }
+
+    /// Reorders the leading entries of every row: entry p becomes what entry `order[p]` was. Rows
+    /// shorter than `order` are forgotten.
+    pub fn reorder(&mut self, order: &[u32]) {
+        for slot in 0..self.key_of.len() {
+            let key = self.key_of[slot];
+            if key != NONE && self.length_of[slot] < order.len() {
+                self.remove(key);
+            }
+        }
+        let (stride, per_slab) = (self.stride, self.rows_per_slab);
+        let occupied: Vec<bool> = self.key_of.iter().map(|&key| key != NONE).collect();
+        let slots: Vec<&mut [T]> = self
+            .slabs
+            .iter_mut()
+            .flat_map(|slab| {
+                bytemuck::cast_slice_mut::<u8, T>(slab)
+                    .chunks_exact_mut(stride)
+                    .take(per_slab)
+            })
+            .zip(&occupied)
+            .filter_map(|(row, &occupied)| occupied.then_some(row))
+            .collect();
+        slots.into_par_iter().for_each_init(Vec::new, |old, row| {
+            old.clear();
+            old.extend_from_slice(&row[..order.len()]);
+            for (entry, &from) in row.iter_mut().zip(order) {
+                *entry = old[from as usize];
+            }
+        });
+    }
+
+    fn new_slot(&mut self) -> Result<u32> {
+        let slot = self.key_of.len();
+        if slot == self.slabs.len() * self.rows_per_slab {
+            let rows = self.rows_per_slab.min(self.capacity - slot);
+            match MmapMut::map_anon(rows * self.stride * size_of::<T>()) {
+                Ok(slab) => {
+                    // Advice only: where the system has no huge pages small ones will do.
+                    #[cfg(target_os = "linux")]
+                    let _ = slab.advise(memmap2::Advice::HugePage);
+                    self.slabs.push(slab);
+                }
+                Err(source) => {
+                    // Do with what there is.
+                    if self.is_empty() {
+                        return Err(Error::System {
+                            what: "memory for kernel rows",
+                            source: source.into(),
+                        });
+                    }
+                    self.capacity = slot;
+                    return Ok(self.evict());
+                }
+            }
+        }
+        self.key_of.push(NONE);
+        self.length_of.push(0);
+        self.newer.push(NONE);
+        self.older.push(NONE);
+        Ok(slot as u32)
+    }
+
+    fn evict(&mut self) -> u32 {
+        let slot = self.oldest;
+        self.unlink(slot);
+        self.slot_of[self.key_of[slot as usize] as usize] = NONE;
+        slot
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let (newer, older) = (self.newer[slot as usize], self.older[slot as usize]);
+        match newer {
+            NONE => self.newest = older,
+            _ => self.older[newer as usize] = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            _ => self.newer[older as usize] = newer,
+        }
+    }
+
+    fn link_newest(&mut self, slot: u32) {
+        self.newer[slot as usize] = NONE;
+        self.older[slot as usize] = self.newest;
+        match self.newest {
+            NONE => self.oldest = slot,
+            newest => self.newer[newest as usize] = slot,
+        }
+        self.newest = slot;
+    }
+}

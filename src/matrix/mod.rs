@@ -1,0 +1,334 @@
+//! The kernel matrix of a problem, row by row on demand.
+//!
+//! [`KernelMatrix`] says what the matrix is: a kernel, samples, and which sample stands behind
+//! each variable. [`CachedRows`] computes its rows in blocks, in `f32` or `f64`, and keeps the most
+//! recently used ones. The solver orders its variables so that the active ones come first; columns
+//! follow that order ("positions"), so a row of an active set is a prefix. Rows are named by
+//! variable, which never changes.
+
+mod cache;
+mod memory;
+
+use crate::data::Samples;
+use crate::error::{Error, Result};
+use crate::kernel::{Columns, Kernel, PANEL, Weights, user_block};
+use crate::simd::Real;
+pub use cache::RowCache;
+pub(crate) use memory::fair_share;
+
+/// Values asked from a user kernel in one call: 32 MB of f64.
+const USER_BLOCK: usize = 1 << 22;
+/// Diagonal values asked from a user kernel in one call (it computes the whole square).
+const USER_DIAGONAL: usize = 32;
+
+/// A polled request to stop.
+pub(crate) type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// A symmetric kernel matrix over the variables of a problem, computed on demand.
+///
+/// ```
+/// use mercer::{Kernel, Samples, matrix::KernelMatrix};
+/// let samples = Samples::try_from(ndarray::array![[0.0], [1.0], [3.0]].view())?;
+/// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![2, 0])?;
+/// assert_eq!(matrix.diagonal(), &[9.0, 0.0]);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct KernelMatrix<'a> {
+    kernel: Kernel,
+    samples: &'a Samples,
+    /// The sample behind each variable.
+    index: Vec<usize>,
+    diagonal: Vec<f64>,
+    center: Option<Vec<f64>>,
+    /// Estimated absolute error of one value computed in f32.
+    single_noise: f64,
+}
+
+impl<'a> KernelMatrix<'a> {
+    /// Describes the matrix of `kernel` over rows `index` of `samples`.
+    ///
+    /// # Errors
+    /// If a kernel parameter is out of range, a precomputed matrix is not square, or the user's
+    /// kernel fails.
+    ///
+    /// # Panics
+    /// If a number in `index` is not a row.
+    pub fn new(kernel: &Kernel, samples: &'a Samples, index: Vec<usize>) -> Result<Self> {
+        kernel.check()?;
+        let mut matrix = KernelMatrix {
+            kernel: kernel.clone(),
+            samples,
+            diagonal: Vec::with_capacity(index.len()),
+            center: None,
+            single_noise: 0.0,
+            index,
+        };
+        match &matrix.kernel {
+            Kernel::Precomputed => {
+                if samples.rows() != samples.columns() || samples.is_sparse() {
+                    return Err(Error::shape(
+                        "X",
+                        "as many columns as rows (a dense, square kernel matrix)",
+                        format!("{} x {}", samples.rows(), samples.columns()),
+                    ));
+                }
+                let index = &matrix.index;
+                matrix.diagonal = index.iter().map(|&i| samples.dense_value(i, i)).collect();
+                matrix.set_noise(0.0);
+            }
+            Kernel::User(user) => {
+                for rows in matrix.index.chunks(USER_DIAGONAL) {
+                    let mut block = vec![0.0; rows.len() * rows.len()];
+                    user_block(&**user, samples, rows, samples, rows, &mut block)?;
+                    let diagonal = block.iter().step_by(rows.len() + 1);
+                    matrix.diagonal.extend(diagonal);
+                }
+                matrix.set_noise(0.0);
+            }
+            kernel => {
+                if kernel.is_translation_invariant() && !samples.is_sparse() {
+                    matrix.center = Some(samples.mean(&matrix.index));
+                }
+                let center = matrix.center.as_deref();
+                let mut largest = 0.0f64;
+                for &i in &matrix.index {
+                    // The diagonal wants the norm as it is, the noise that of the centred row.
+                    let (mut norm, mut centred) = (0.0, 0.0);
+                    samples.for_each(i, |column, value| {
+                        norm += value * value;
+                        let value = value - center.map_or(0.0, |center| center[column]);
+                        centred += value * value;
+                    });
+                    largest = largest.max(centred);
+                    matrix.diagonal.extend(kernel.on_diagonal(norm));
+                }
+                matrix.set_noise(largest);
+            }
+        }
+        Ok(matrix)
+    }
+
+    fn set_noise(&mut self, squared_norm: f64) {
+        let scale = self
+            .diagonal
+            .iter()
+            .fold(0.0f64, |max, value| max.max(value.abs()));
+        self.single_noise = f32::ROUNDOFF * scale * self.kernel.roundings(squared_norm);
+        // Rows that overflow f32 are of no use.
+        if scale > f64::from(f32::MAX) / 1e6 {
+            self.single_noise = f64::INFINITY;
+        }
+    }
+
+    /// Returns the number of variables.
+    pub fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Tells whether there are no variables.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    /// Returns k(x_i, x_i) for every variable.
+    pub fn diagonal(&self) -> &[f64] {
+        &self.diagonal
+    }
+
+    /// Returns the estimated absolute error of one value in a row of type T.
+    pub(crate) fn noise<T: Real>(&self) -> f64 {
+        self.single_noise / f32::ROUNDOFF * T::ROUNDOFF
+    }
+
+    /// Computes (K beta)_i in `f64` for the variables `at`; None if stopped.
+    pub(crate) fn product(&self, beta: &[f64], at: &[u32], stop: Stop) -> Result<Option<Vec<f64>>> {
+        let support: Vec<usize> = (0..beta.len()).filter(|&i| beta[i] != 0.0).collect();
+        let columns: Vec<usize> = support.iter().map(|&i| self.index[i]).collect();
+        let rows: Vec<usize> = at.iter().map(|&i| self.index[i as usize]).collect();
+        let weights = Weights::single(support.iter().map(|&i| beta[i]).collect());
+        if support.is_empty() || rows.is_empty() {
+            return Ok(Some(vec![0.0; rows.len()]));
+        }
+        let samples = self.samples;
+        match &self.kernel {
+            Kernel::Precomputed | Kernel::User(_) => {
+                let mut products = Vec::with_capacity(rows.len());
+                for rows in rows.chunks((USER_BLOCK / columns.len()).max(1)) {
+                    if stop() {
+                        return Ok(None);
+                    }
+                    let mut block = vec![0.0; rows.len() * columns.len()];
+                    self.given_block(rows, &columns, &mut block)?;
+                    products.extend(weights.apply(&mut block, columns.len()));
+                }
+                Ok(Some(products))
+            }
+            kernel => {
+                let center = self.center.as_deref();
+                let columns = Columns::<f64>::new(kernel, samples, &columns, center);
+                Ok(columns.sums(samples, &rows, &weights, stop))
+            }
+        }
+    }
+
+    /// A block of a precomputed or user kernel.
+    fn given_block(&self, rows: &[usize], columns: &[usize], out: &mut [f64]) -> Result<()> {
+        if let Kernel::User(user) = &self.kernel {
+            return user_block(&**user, self.samples, rows, self.samples, columns, out);
+        }
+        for (&i, values) in rows.iter().zip(out.chunks_mut(columns.len())) {
+            for (&j, value) in columns.iter().zip(values) {
+                *value = self.samples.dense_value(i, j);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows of a [`KernelMatrix`] in precision `T`, computed in blocks and cached.
+pub(crate) struct CachedRows<'a, T> {
+    matrix: &'a KernelMatrix<'a>,
+    /// The variable at each position.
+    order: Vec<u32>,
+    /// The columns in order, for kernels evaluated in tiles.
+    columns: Option<Columns<T>>,
+    cache: RowCache<T>,
+    evaluations: u64,
+}
+
+impl<'a, T: Real> CachedRows<'a, T> {
+    /// Prepares the columns, in order of variables, and an empty cache.
+    pub fn new(matrix: &'a KernelMatrix<'a>, bytes: usize) -> Result<Self> {
+        let mut rows = CachedRows {
+            matrix,
+            order: (0..matrix.len() as u32).collect(),
+            columns: None,
+            cache: RowCache::new(matrix.len(), matrix.len(), bytes)?,
+            evaluations: 0,
+        };
+        rows.pack();
+        Ok(rows)
+    }
+
+    fn pack(&mut self) {
+        let matrix = self.matrix;
+        if !matches!(matrix.kernel, Kernel::Precomputed | Kernel::User(_)) {
+            let index = self.samples_at(0..self.order.len());
+            let center = matrix.center.as_deref();
+            self.columns = Some(Columns::new(&matrix.kernel, matrix.samples, &index, center));
+        }
+    }
+
+    fn samples_at(&self, positions: std::ops::Range<usize>) -> Vec<usize> {
+        self.order[positions]
+            .iter()
+            .map(|&variable| self.matrix.index[variable as usize])
+            .collect()
+    }
+
+    /// Returns how many rows the cache holds at the most.
+    pub fn capacity(&self) -> usize {
+        self.cache.capacity()
+    }
+
+    /// Returns the counters: kernel evaluations, cache hits, cache misses.
+    pub fn counters(&self) -> (u64, u64, u64) {
+        (self.evaluations, self.cache.hits(), self.cache.misses())
+    }
+
+    /// Makes the leading `length` entries of the rows of the given variables (at most
+    /// [`capacity`](Self::capacity) of them, distinct) available to [`row`](Self::row), until
+    /// the next call. Returns false if stopped; then none of them is.
+    pub fn fetch(&mut self, variables: &[u32], length: usize, stop: Stop) -> Result<bool> {
+        debug_assert!(variables.len() <= self.capacity());
+        // Touching what is there before making room keeps the block from evicting itself.
+        let mut missing: Vec<u32> = Vec::new();
+        for &variable in variables {
+            if self.cache.get(variable, length).is_none() {
+                missing.push(variable);
+            }
+        }
+        let slots = missing
+            .iter()
+            .map(|&variable| self.cache.insert(variable))
+            .collect::<Result<Vec<u32>>>()?;
+        let mut todo: Vec<(usize, u32, u32)> = missing
+            .iter()
+            .zip(&slots)
+            .map(|(&variable, &slot)| (self.cache.length(slot) / PANEL * PANEL, variable, slot))
+            .collect();
+        // Rows that are valid up to the same entry are completed together.
+        todo.sort_by_key(|&(start, ..)| start);
+        for group in todo.chunk_by(|a, b| a.0 == b.0) {
+            let variables: Vec<u32> = group.iter().map(|&(_, variable, _)| variable).collect();
+            let slots: Vec<u32> = group.iter().map(|&(.., slot)| slot).collect();
+            let done = self.compute(&variables, &slots, group[0].0..length, stop);
+            if !matches!(done, Ok(true)) {
+                for &variable in &missing {
+                    self.cache.remove(variable);
+                }
+                return done;
+            }
+        }
+        Ok(true)
+    }
+
+    fn compute(
+        &mut self,
+        variables: &[u32],
+        slots: &[u32],
+        positions: std::ops::Range<usize>,
+        stop: Stop,
+    ) -> Result<bool> {
+        let matrix = self.matrix;
+        let rows: Vec<usize> = variables
+            .iter()
+            .map(|&variable| matrix.index[variable as usize])
+            .collect();
+        self.evaluations += (rows.len() * positions.len()) as u64;
+        if let Some(columns) = &self.columns {
+            let packed = columns.pack_rows(matrix.samples, &rows);
+            return Ok(self.cache.fill(slots, positions.end, |out| {
+                let mut out: Vec<&mut [T]> = out
+                    .iter_mut()
+                    .map(|row| &mut row[positions.start..])
+                    .collect();
+                columns.fill(&packed, positions, &mut out, stop)
+            }));
+        }
+        let columns = self.samples_at(positions.clone());
+        let batch = (USER_BLOCK / columns.len().max(1)).max(1);
+        self.cache.fill(slots, positions.end, |out| {
+            let mut block = Vec::new();
+            for (rows, out) in rows.chunks(batch).zip(out.chunks_mut(batch)) {
+                if stop() {
+                    return Ok(false);
+                }
+                block.resize(rows.len() * columns.len(), 0.0);
+                matrix.given_block(rows, &columns, &mut block)?;
+                for (out, values) in out.iter_mut().zip(block.chunks(columns.len())) {
+                    for (entry, &value) in out[positions.start..].iter_mut().zip(values) {
+                        *entry = T::from_f64(value);
+                    }
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// Returns the row of a variable that was just fetched; None if it is not held.
+    pub fn row(&self, variable: u32) -> Option<&[T]> {
+        self.cache.peek(variable).map(|slot| self.cache.row(slot))
+    }
+
+    /// Reorders the leading positions: position p now holds what position `order[p]` held.
+    pub fn reorder(&mut self, order: &[u32]) {
+        let old: Vec<u32> = self.order[..order.len()].to_vec();
+        for (variable, &from) in self.order.iter_mut().zip(order) {
+            *variable = old[from as usize];
+        }
+        self.cache.reorder(order);
+        self.pack();
+    }
+}

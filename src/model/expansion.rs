@@ -1,0 +1,223 @@
+//! Expansion: the decision functions f(x) = sum_i beta_i k(x_i, x) + b of a one-vs-one classifier.
+//!
+//! The support vectors are sorted by class. Coefficients have LIBSVM's layout: row r of column i
+//! belongs, for a support vector of class c, to the machine of c and the r-th other class. Kernel
+//! values are computed once per sample and support vector, whatever the number of classes.
+
+use crate::data::Samples;
+use crate::error::{Error, Result};
+use crate::kernel::{Columns, Kernel, Weights, check_columns, user_block};
+use ndarray::{Array2, ArrayView2};
+
+/// Rows whose sums are held at a time.
+const ROWS: usize = 4096;
+/// Values asked from a user kernel in one call.
+const USER_VALUES: usize = 1 << 22;
+
+/// Decision functions of a one-vs-one classifier.
+///
+/// ```
+/// use mercer::{Kernel, Samples, model::Expansion};
+/// // f(x) = 1/2 * x - 1/2 * (-x) = x for the support vectors 1 (class 0) and -1 (class 1).
+/// let support = Samples::try_from(ndarray::array![[1.0], [-1.0]].view())?;
+/// let coefficients = ndarray::array![[0.5, -0.5]];
+/// let f = Expansion::new(Kernel::linear(), Some(support), &[1, 1], coefficients.view(), &[0.0])?;
+/// let x = Samples::try_from(ndarray::array![[3.0]].view())?;
+/// assert_eq!(f.decision(&x, &|| false)?, Some(ndarray::array![[3.0]]));
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Expansion {
+    kernel: Kernel,
+    support: Option<Samples>,
+    columns: Option<Columns<f64>>,
+    weights: Weights,
+    intercept: Vec<f64>,
+    classes: usize,
+}
+
+impl Expansion {
+    /// Makes the decision functions. `n_support` has an entry per class, `dual_coef` the shape
+    /// (classes - 1, support vectors), `intercept` an entry per pair of classes. `support` may be
+    /// None if only [`from_kernel`](Self::from_kernel) is used.
+    ///
+    /// # Errors
+    /// If the shapes do not fit together.
+    pub fn new(
+        kernel: Kernel,
+        support: Option<Samples>,
+        n_support: &[usize],
+        dual_coef: ArrayView2<f64>,
+        intercept: &[f64],
+    ) -> Result<Self> {
+        kernel.check()?;
+        let classes = n_support.len();
+        let total: usize = n_support.iter().sum();
+        let expected = (classes.saturating_sub(1), total);
+        if classes < 2 {
+            return Err(Error::TooFewClasses { classes });
+        }
+        if dual_coef.dim() != expected {
+            return Err(Error::shape(
+                "dual_coef",
+                format!("shape {expected:?}"),
+                format!("{:?}", dual_coef.dim()),
+            ));
+        }
+        let pairs = classes * (classes - 1) / 2;
+        if intercept.len() != pairs {
+            return Err(Error::shape(
+                "intercept",
+                format!("{pairs} entries"),
+                intercept.len().to_string(),
+            ));
+        }
+        if let Some(support) = &support
+            && support.rows() != total
+        {
+            return Err(Error::shape(
+                "support_vectors",
+                format!("{total} rows"),
+                support.rows().to_string(),
+            ));
+        }
+        let mut start = 0;
+        let segments = n_support
+            .iter()
+            .map(|&count| {
+                start += count;
+                start - count..start
+            })
+            .collect();
+        let columns = match (&kernel, &support) {
+            (Kernel::Precomputed | Kernel::User(_), _) | (_, None) => None,
+            (kernel, Some(support)) => {
+                let all: Vec<usize> = (0..total).collect();
+                Some(Columns::new(kernel, support, &all, None))
+            }
+        };
+        Ok(Expansion {
+            // Packed support vectors replace the plain ones.
+            support: support.filter(|_| columns.is_none()),
+            columns,
+            kernel,
+            weights: Weights {
+                coefficients: dual_coef.iter().copied().collect(),
+                height: classes - 1,
+                segments,
+            },
+            intercept: intercept.to_vec(),
+            classes,
+        })
+    }
+
+    /// Returns the multiplications a decision costs, roughly.
+    #[cfg(feature = "python")]
+    pub(crate) fn work(&self, samples: &Samples) -> usize {
+        let values = samples.rows() * self.weights.coefficients.len();
+        values.saturating_mul(samples.columns() + 8)
+    }
+
+    /// Returns the values of all machines, shape (rows, pairs of classes); machine (i, j), i < j,
+    /// is positive for class i. None if `stop` said so.
+    ///
+    /// # Errors
+    /// If the rows are not as long as the support vectors, the user's kernel fails, or the kernel
+    /// cannot be evaluated here.
+    pub fn decision(
+        &self,
+        samples: &Samples,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Array2<f64>>> {
+        let mut decision = Array2::zeros((samples.rows(), self.intercept.len()));
+        let rows: Vec<usize> = (0..samples.rows()).collect();
+        if let Some(columns) = &self.columns {
+            check_columns(samples, columns.dim())?;
+            for (rows, mut out) in rows
+                .chunks(ROWS)
+                .zip(decision.axis_chunks_iter_mut(ndarray::Axis(0), ROWS))
+            {
+                let Some(sums) = columns.sums(samples, rows, &self.weights, stop) else {
+                    return Ok(None);
+                };
+                for (sums, out) in sums.chunks(self.weights.sums()).zip(out.rows_mut()) {
+                    self.pairs(sums, out);
+                }
+            }
+            return Ok(Some(decision));
+        }
+        let (Kernel::User(user), Some(support)) = (&self.kernel, &self.support) else {
+            return Err(Error::parameter(
+                "kernel",
+                "one the core can evaluate",
+                format!("{:?}", self.kernel),
+            ));
+        };
+        check_columns(samples, support.columns())?;
+        let all: Vec<usize> = (0..support.rows()).collect();
+        let batch = (USER_VALUES / all.len().max(1)).max(1);
+        for (rows, mut out) in rows
+            .chunks(batch)
+            .zip(decision.axis_chunks_iter_mut(ndarray::Axis(0), batch))
+        {
+            if stop() {
+                return Ok(None);
+            }
+            let mut values = vec![0.0; rows.len() * all.len()];
+            if !all.is_empty() {
+                user_block(&**user, samples, rows, support, &all, &mut values)?;
+            }
+            out.assign(&self.from_values(values, rows.len()));
+        }
+        Ok(Some(decision))
+    }
+
+    /// Returns the same from kernel values against the support vectors, shape (rows, vectors).
+    ///
+    /// ```
+    /// # use mercer::{Kernel, model::Expansion};
+    /// let coefficients = ndarray::array![[0.5, -0.5]];
+    /// let f = Expansion::new(Kernel::Precomputed, None, &[1, 1], coefficients.view(), &[1.0])?;
+    /// assert_eq!(f.from_kernel(ndarray::array![[3.0, -3.0]].view())?, ndarray::array![[4.0]]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the number of columns is not that of the support vectors.
+    pub fn from_kernel(&self, values: ArrayView2<f64>) -> Result<Array2<f64>> {
+        let (rows, columns) = values.dim();
+        let total = self.weights.coefficients.len() / self.weights.height;
+        if columns != total {
+            return Err(Error::shape(
+                "kernel values",
+                format!("{total} columns"),
+                columns.to_string(),
+            ));
+        }
+        Ok(self.from_values(values.iter().copied().collect(), rows))
+    }
+
+    fn from_values(&self, values: Vec<f64>, rows: usize) -> Array2<f64> {
+        let mut values = values;
+        let total = self.weights.coefficients.len() / self.weights.height;
+        let mut sums = self.weights.apply(&mut values, total);
+        sums.resize(rows * self.weights.sums(), 0.0);
+        let mut decision = Array2::zeros((rows, self.intercept.len()));
+        for (sums, out) in sums.chunks(self.weights.sums()).zip(decision.rows_mut()) {
+            self.pairs(sums, out);
+        }
+        decision
+    }
+
+    /// Adds up what both classes of every pair contribute.
+    fn pairs(&self, sums: &[f64], mut out: ndarray::ArrayViewMut1<f64>) {
+        let height = self.weights.height;
+        let mut pair = 0;
+        for i in 0..self.classes {
+            for j in i + 1..self.classes {
+                out[pair] = sums[i * height + j - 1] + sums[j * height + i] + self.intercept[pair];
+                pair += 1;
+            }
+        }
+    }
+}

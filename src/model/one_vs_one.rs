@@ -1,0 +1,223 @@
+//! One-vs-one: k(k-1)/2 machines on pairs of classes.
+//!
+//! Few large problems use all cores inside, one after another; many small ones run side by side.
+
+use crate::data::Samples;
+use crate::error::{Error, Result};
+use crate::formulation::hinge;
+use crate::kernel::Kernel;
+use crate::matrix::{KernelMatrix, fair_share};
+use crate::qp::{Monitor, Report, Smo, Solution};
+use ndarray::{Array2, ArrayView2};
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// Problems of up to this many rows run side by side.
+const SMALL: usize = 3000;
+
+/// A trained one-vs-one classifier in LIBSVM's layout; machine (i, j), i < j, is positive for i.
+///
+/// ```
+/// use mercer::{Kernel, Samples, model::OneVsOne, qp::{Smo, Unwatched}};
+/// let samples = Samples::try_from(ndarray::array![[-1.0], [1.0]].view())?;
+/// let trained = OneVsOne::fit(
+///     &Kernel::linear(), &samples, &[0, 1], 2, &[10.0, 10.0], &Smo::default(), &Unwatched,
+/// )?;
+/// assert_eq!(trained.support, [0, 1]);
+/// assert_eq!(trained.dual_coef, ndarray::array![[0.5, -0.5]]);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct OneVsOne {
+    /// Rows that are support vectors, sorted by class, then by row.
+    pub support: Vec<usize>,
+    /// Support vectors of each class.
+    pub n_support: Vec<usize>,
+    /// Coefficients, shape (classes - 1, support vectors): see [`Expansion`](crate::model::Expansion).
+    pub dual_coef: Array2<f64>,
+    /// The bias of each machine.
+    pub intercept: Vec<f64>,
+    /// What the solver did for each machine.
+    pub reports: Vec<Report>,
+}
+
+impl OneVsOne {
+    /// Trains the machines: `labels` are class numbers below `classes`, `cost[i]` is C_i.
+    ///
+    /// # Errors
+    /// If lengths differ, a cost is not positive, a class is empty, or as [`Smo::solve`].
+    pub fn fit(
+        kernel: &Kernel,
+        samples: &Samples,
+        labels: &[usize],
+        classes: usize,
+        cost: &[f64],
+        smo: &Smo,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        let started = Instant::now();
+        let members = check(samples, labels, classes, cost)?;
+        let pairs: Vec<(usize, usize)> = (0..classes)
+            .flat_map(|i| (i + 1..classes).map(move |j| (i, j)))
+            .collect();
+        let size = |pair: usize| members[pairs[pair].0].len() + members[pairs[pair].1].len();
+        let train = |pair: usize, side_by_side: usize| -> Result<Solution> {
+            let (i, j) = pairs[pair];
+            monitor.machine(pair, pairs.len());
+            let rows = [members[i].as_slice(), &members[j]].concat();
+            let positive: Vec<bool> = (0..rows.len()).map(|at| at < members[i].len()).collect();
+            let cost: Vec<f64> = rows.iter().map(|&row| cost[row]).collect();
+            let mut smo = *smo;
+            // One budget of time and memory for all machines.
+            smo.stop.time_limit = smo
+                .stop
+                .time_limit
+                .map(|t| t.saturating_sub(started.elapsed()));
+            if side_by_side > 1 {
+                smo.cache_bytes = Some(smo.cache_bytes.unwrap_or_else(fair_share) / side_by_side);
+            }
+            let matrix = KernelMatrix::new(kernel, samples, rows)?;
+            smo.solve(&hinge(&positive, &cost), &matrix, monitor)
+        };
+        let (small, large): (Vec<usize>, Vec<usize>) =
+            (0..pairs.len()).partition(|&pair| pairs.len() > 1 && size(pair) <= SMALL);
+        let mut solutions: Vec<Option<Solution>> = vec![None; pairs.len()];
+        for pair in large {
+            solutions[pair] = Some(train(pair, 1)?);
+        }
+        // The user's kernel is not asked from several threads at once.
+        let threads = match kernel {
+            Kernel::User(_) => 1,
+            _ => rayon::current_num_threads().min(small.len()),
+        };
+        let trained: Vec<(usize, Solution)> = if threads > 1 {
+            small
+                .into_par_iter()
+                .with_max_len(1)
+                .map(|pair| Ok((pair, train(pair, threads)?)))
+                .collect::<Result<_>>()?
+        } else {
+            let train = |pair| Ok((pair, train(pair, 1)?));
+            small.into_iter().map(train).collect::<Result<_>>()?
+        };
+        for (pair, solution) in trained {
+            solutions[pair] = Some(solution);
+        }
+        let solutions: Vec<Solution> = solutions.into_iter().flatten().collect();
+        Ok(assemble(&members, &pairs, &solutions))
+    }
+}
+
+/// Returns the rows of each class.
+fn check(
+    samples: &Samples,
+    labels: &[usize],
+    classes: usize,
+    cost: &[f64],
+) -> Result<Vec<Vec<usize>>> {
+    for (name, length) in [("y", labels.len()), ("sample_weight", cost.len())] {
+        if length != samples.rows() {
+            return Err(Error::shape(
+                name,
+                format!("{} entries, one per row of X", samples.rows()),
+                length.to_string(),
+            ));
+        }
+    }
+    if let Some(cost) = cost.iter().find(|cost| !(cost.is_finite() && **cost > 0.0)) {
+        return Err(Error::parameter("C", "positive and finite", cost));
+    }
+    let mut members = vec![Vec::new(); classes];
+    for (row, &label) in labels.iter().enumerate() {
+        match members.get_mut(label) {
+            Some(rows) => rows.push(row),
+            None => {
+                return Err(Error::parameter(
+                    "y",
+                    "class numbers below n_classes",
+                    label,
+                ));
+            }
+        }
+    }
+    let filled = members.iter().filter(|rows| !rows.is_empty()).count();
+    if filled < 2 || filled < classes {
+        return Err(Error::TooFewClasses { classes: filled });
+    }
+    Ok(members)
+}
+
+/// Collects the solutions of all pairs into one set of support vectors.
+fn assemble(members: &[Vec<usize>], pairs: &[(usize, usize)], solutions: &[Solution]) -> OneVsOne {
+    let classes = members.len();
+    // coefficients[c][member][other class]
+    let mut coefficients: Vec<Vec<f64>> = members
+        .iter()
+        .map(|rows| vec![0.0; rows.len() * (classes - 1)])
+        .collect();
+    for (&(i, j), solution) in pairs.iter().zip(solutions) {
+        let (of_i, of_j) = solution.beta.split_at(members[i].len());
+        for (at, &beta) in of_i.iter().enumerate() {
+            coefficients[i][at * (classes - 1) + j - 1] = beta;
+        }
+        for (at, &beta) in of_j.iter().enumerate() {
+            coefficients[j][at * (classes - 1) + i] = beta;
+        }
+    }
+    let mut support = Vec::new();
+    let mut n_support = Vec::with_capacity(classes);
+    let mut columns: Vec<&[f64]> = Vec::new();
+    for (rows, coefficients) in members.iter().zip(&coefficients) {
+        let before = support.len();
+        for (&row, column) in rows.iter().zip(coefficients.chunks(classes - 1)) {
+            if column.iter().any(|&beta| beta != 0.0) {
+                support.push(row);
+                columns.push(column);
+            }
+        }
+        n_support.push(support.len() - before);
+    }
+    OneVsOne {
+        dual_coef: Array2::from_shape_fn((classes - 1, support.len()), |(r, i)| columns[i][r]),
+        support,
+        n_support,
+        intercept: solutions.iter().map(|solution| solution.bias).collect(),
+        reports: solutions.iter().map(|solution| solution.report).collect(),
+    }
+}
+
+/// Returns the class with most votes for each row of pairwise values; a machine votes for its
+/// first class where it is positive, and ties go to the lowest class, as in LIBSVM.
+///
+/// ```
+/// use mercer::model::vote;
+/// // (0, 1) votes 0, (0, 2) votes 2, (1, 2) votes 2.
+/// assert_eq!(vote(ndarray::array![[1.0, -1.0, -1.0]].view(), 3), [2]);
+/// ```
+///
+/// # Panics
+/// If there are not classes (classes - 1) / 2 columns.
+pub fn vote(decision: ArrayView2<f64>, classes: usize) -> Vec<usize> {
+    assert_eq!(
+        decision.ncols(),
+        classes * (classes - 1) / 2,
+        "one column per pair"
+    );
+    let mut votes = vec![0usize; classes];
+    decision
+        .rows()
+        .into_iter()
+        .map(|values| {
+            votes.fill(0);
+            let mut pair = 0;
+            for i in 0..classes {
+                for j in i + 1..classes {
+                    votes[if values[pair] > 0.0 { i } else { j }] += 1;
+                    pair += 1;
+                }
+            }
+            let most = votes.iter().max().copied().unwrap_or(0);
+            votes.iter().position(|&count| count == most).unwrap_or(0)
+        })
+        .collect()
+}

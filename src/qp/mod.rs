@@ -1,0 +1,198 @@
+//! The one quadratic programme and the solvers for it.
+//!
+//! ```text
+//! minimise    1/2 beta' (K + diag(ridge)) beta + linear' beta
+//! subject to  lower <= beta <= upper,   sum of beta = sum of start
+//! ```
+//!
+//! in signed coefficients beta: labels live in the bounds, not in the matrix. With g the gradient,
+//! Keerthi's two thresholds are
+//!
+//! ```text
+//! m = max of -g over the variables that may grow,   M = min of -g over those that may shrink
+//! ```
+//!
+//! and beta is optimal when gap = m - M <= 0; a solver stops when gap <= tolerance, which is
+//! LIBSVM's criterion.
+//!
+//! Keerthi, Shevade, Bhattacharyya, Murthy: Improvements to Platt's SMO algorithm for SVM
+//! classifier design, Neural Computation 13 (2001).
+
+mod block;
+mod kkt;
+mod smo;
+mod variables;
+mod working_set;
+
+pub use kkt::{gap, thresholds};
+pub use smo::{Selection, Smo, Solution};
+use std::time::Duration;
+
+/// A dual problem. All vectors have one entry per variable.
+///
+/// ```
+/// use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{DualProblem, Smo, Unwatched}};
+/// // Two points at distance 2 on a line, hard margin: beta = (-1/2, 1/2), f(x) = x.
+/// let samples = Samples::try_from(ndarray::array![[-1.0], [1.0]].view())?;
+/// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 1])?;
+/// let problem = DualProblem {
+///     linear: vec![1.0, -1.0],
+///     lower: vec![-10.0, 0.0],
+///     upper: vec![0.0, 10.0],
+///     ridge: vec![0.0, 0.0],
+///     start: vec![0.0, 0.0],
+/// };
+/// let solution = Smo::default().solve(&problem, &matrix, &Unwatched)?;
+/// assert_eq!(solution.beta, [-0.5, 0.5]);
+/// assert_eq!(solution.bias, 0.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DualProblem {
+    /// The linear term.
+    pub linear: Vec<f64>,
+    /// Lower bounds; may be minus infinity.
+    pub lower: Vec<f64>,
+    /// Upper bounds; may be infinity.
+    pub upper: Vec<f64>,
+    /// Added to the diagonal of the kernel matrix.
+    pub ridge: Vec<f64>,
+    /// A feasible point: where to start, and the sum to keep.
+    pub start: Vec<f64>,
+}
+
+/// When to stop.
+///
+/// ```
+/// let rule = mercer::qp::StopRule::default();
+/// assert_eq!(rule.tolerance, 1e-3);
+/// assert!(rule.max_iterations.is_none() && rule.time_limit.is_none());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StopRule {
+    /// The gap at which a solution is good enough.
+    pub tolerance: f64,
+    /// The number of pair steps after which to give up.
+    pub max_iterations: Option<u64>,
+    /// The time after which to give up.
+    pub time_limit: Option<Duration>,
+}
+
+impl Default for StopRule {
+    fn default() -> Self {
+        StopRule {
+            tolerance: 1e-3,
+            max_iterations: None,
+            time_limit: None,
+        }
+    }
+}
+
+/// How a solver ended. The solution is usable in every case.
+///
+/// ```
+/// assert_eq!(mercer::qp::Status::TimeLimit.to_string(), "time_limit");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The gap is at most the tolerance.
+    Converged,
+    /// The number of pair steps ran out.
+    MaxIterations,
+    /// The time ran out.
+    TimeLimit,
+    /// The [`Monitor`] asked to stop.
+    Interrupted,
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Status::Converged => "converged",
+            Status::MaxIterations => "max_iterations",
+            Status::TimeLimit => "time_limit",
+            Status::Interrupted => "interrupted",
+        })
+    }
+}
+
+/// What a solver did.
+///
+/// ```
+/// use mercer::{Kernel, Svc};
+/// let x = ndarray::array![[-1.0], [1.0]];
+/// let model = Svc::new(Kernel::linear()).fit(x.view(), &[0, 1])?;
+/// assert!(model.reports()[0].gap <= 1e-3);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// How it ended.
+    pub status: Status,
+    /// Pair steps.
+    pub iterations: u64,
+    /// m - M at the end. After an early stop it is that of the active variables.
+    pub gap: f64,
+    /// The objective at the end.
+    pub objective: f64,
+    /// Kernel values computed.
+    pub kernel_evaluations: u64,
+    /// Rows found in the cache.
+    pub cache_hits: u64,
+    /// Rows not found in the cache.
+    pub cache_misses: u64,
+    /// Wall-clock time.
+    pub seconds: f64,
+}
+
+/// Where a solver is.
+///
+/// ```
+/// let progress = mercer::qp::Progress { iterations: 10, gap: 0.5, active: 100, seconds: 0.1 };
+/// assert!(progress.gap < 1.0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Pair steps so far.
+    pub iterations: u64,
+    /// The gap now.
+    pub gap: f64,
+    /// Variables not shrunk away.
+    pub active: usize,
+    /// Time since the start.
+    pub seconds: f64,
+}
+
+/// Watches a solver and may stop it. Called from the solver's threads.
+///
+/// ```
+/// use mercer::qp::{Monitor, Progress};
+/// struct Print;
+/// impl Monitor for Print {
+///     fn progress(&self, progress: &Progress) {
+///         eprintln!("gap {:.2e} after {} steps", progress.gap, progress.iterations);
+///     }
+/// }
+/// assert!(!Print.stop());
+/// ```
+pub trait Monitor: Sync {
+    /// Asked often; true ends the solver with [`Status::Interrupted`].
+    fn stop(&self) -> bool {
+        false
+    }
+    /// Told when one of several machines begins.
+    fn machine(&self, _index: usize, _of: usize) {}
+    /// Told about ten times a second.
+    fn progress(&self, _progress: &Progress) {}
+}
+
+/// The monitor of those who do not watch.
+///
+/// ```
+/// use mercer::qp::{Monitor, Unwatched};
+/// assert!(!Unwatched.stop());
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Monitor for Unwatched {}

@@ -1,0 +1,363 @@
+"""Bad input ends in a ValueError or TypeError that names what is wrong."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+from mercer import SVC
+from mercer.kernels import RBF
+
+X = np.array([[-2.0, -1.0], [-1.0, -1.0], [-1.0, -2.0], [1.0, 1.0], [1.0, 2.0], [2.0, 1.0]])
+Y = np.array([0, 0, 0, 1, 1, 1])
+
+
+def _with(value):
+    changed = X.copy()
+    changed[1, 1] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("C", 0.0),
+        ("C", -1),
+        ("C", np.nan),
+        ("C", np.inf),
+        ("C", 10**400),
+        ("C", "1"),
+        ("C", None),
+        ("C", [1.0]),
+        ("C", True),
+        ("kernel", "gauss"),
+        ("kernel", None),
+        ("kernel", 3),
+        ("kernel", RBF),
+        ("degree", -1),
+        ("degree", 2.5),
+        ("degree", "3"),
+        ("gamma", -0.1),
+        ("gamma", "big"),
+        ("gamma", np.nan),
+        ("gamma", np.inf),
+        ("gamma", None),
+        ("coef0", np.nan),
+        ("coef0", np.inf),
+        ("coef0", "0"),
+        ("shrinking", 1),
+        ("shrinking", "yes"),
+        ("tol", 0.0),
+        ("tol", -1e-3),
+        ("tol", np.nan),
+        ("tol", np.inf),
+        ("tol", "small"),
+        ("cache_size", 0),
+        ("cache_size", -200),
+        ("cache_size", np.inf),
+        ("cache_size", "all"),
+        ("cache_size", None),
+        ("class_weight", "even"),
+        ("class_weight", 2.0),
+        ("class_weight", [1.0, 2.0]),
+        ("class_weight", {0: -1.0}),
+        ("class_weight", {0: 0.0}),
+        ("class_weight", {1: np.nan}),
+        ("class_weight", {1: np.inf}),
+        ("class_weight", {5: 1.0}),
+        ("class_weight", {1: "heavy"}),
+        ("verbose", -1),
+        ("verbose", "loud"),
+        ("max_iter", -2),
+        ("max_iter", 10.0),
+        ("max_iter", 2**63),
+        ("max_iter", None),
+        ("decision_function_shape", "ovx"),
+        ("decision_function_shape", None),
+        ("break_ties", 1),
+        ("break_ties", "yes"),
+        ("random_state", "seed"),
+        ("random_state", -1),
+        ("max_time", 0.0),
+        ("max_time", -1.0),
+        ("max_time", np.inf),
+        ("max_time", np.nan),
+        ("max_time", "1s"),
+        ("n_jobs", 0),
+        ("n_jobs", 1.5),
+        ("n_jobs", "all"),
+    ],
+)
+def test_parameters(name, value):
+    model = SVC(**{name: value})
+    with pytest.raises((ValueError, TypeError), match=rf"\b{name}\b"):
+        model.fit(X, Y)
+    assert not hasattr(model, "support_")
+
+
+def test_the_message_says_what_is_allowed():
+    with pytest.raises(ValueError, match=r"^C must be a positive finite number, got -1$"):
+        SVC(C=np.float64(-1)).fit(X, Y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite(kernel, value):
+    K = X @ X.T
+    K[2, 1] = value
+    bad = K if kernel == "precomputed" else _with(value)
+    good = X @ X.T if kernel == "precomputed" else X
+    with pytest.raises(ValueError, match=r"\bX\b"):
+        SVC(kernel=kernel).fit(bad, Y)
+    model = SVC(kernel=kernel).fit(good, Y)
+    for method in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match=r"\bX\b"):
+            method(bad)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_sparse_values_that_are_not_finite(value):
+    with pytest.raises(ValueError, match=r"\bX\b"):
+        SVC().fit(sp.csr_array(_with(value)), Y)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.empty((0, 2)),
+        np.empty((6, 0)),
+        np.ones(6),
+        np.ones((6, 2, 2)),
+        np.float64(1.0),
+        sp.csr_array((0, 2)),
+        [["a", "b"]] * 6,
+        np.full((6, 2), 1j),
+        [[1.0, 2.0], [1.0]] * 3,
+    ],
+    ids=[
+        "no rows",
+        "no columns",
+        "a vector",
+        "a cube",
+        "a number",
+        "no sparse rows",
+        "texts",
+        "complex",
+        "ragged",
+    ],
+)
+def test_rows_of_the_wrong_kind(rows):
+    with pytest.raises((ValueError, TypeError), match=r"\bX\b"):
+        SVC().fit(rows, Y)
+    with pytest.raises((ValueError, TypeError), match=r"\bX\b"):
+        SVC().fit(X, Y).predict(rows)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        Y[:-1],
+        np.append(Y, 1),
+        [],
+        None,
+        np.zeros(6),
+        np.zeros((6, 2)),
+        np.linspace(0.1, 0.9, 6),
+        [0, 1, 0, 1, 0, np.nan],
+        [0, 1, 0, 1, 0, "a"],
+        1,
+    ],
+    ids=[
+        "too short",
+        "too long",
+        "empty",
+        "none",
+        "one class",
+        "a matrix",
+        "continuous",
+        "nan",
+        "mixed kinds",
+        "a number",
+    ],
+)
+@pytest.mark.parametrize("kernel", ["rbf", lambda A, B: A @ B.T])
+def test_labels(labels, kernel):
+    if isinstance(labels, list) and "a" in labels:
+        labels = np.array(labels, dtype=object)
+    with pytest.raises((ValueError, TypeError), match=r"\by\b"):
+        SVC(kernel=kernel).fit(X, labels)
+
+
+def test_one_class_is_counted():
+    with pytest.raises(ValueError, match="greater than one; got 1 class"):
+        SVC().fit(X, np.ones(6))
+
+
+@pytest.mark.parametrize(
+    "weight",
+    [np.ones(5), np.ones((6, 1)), [1, 1, np.nan, 1, 1, 1], [1, 1, np.inf, 1, 1, 1], ["a"] * 6, []],
+)
+def test_sample_weight(weight):
+    with pytest.raises((ValueError, TypeError), match="sample_weight"):
+        SVC().fit(X, Y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("value", [0.0, -0.3])
+def test_no_weight_at_all(value):
+    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+        SVC().fit(X, Y, sample_weight=[value] * 6)
+
+
+@pytest.mark.parametrize("weight", [[0, -0.5, 0, 1, 1, 1], [1, 1, 1, 0, -0.1, -0.3]])
+def test_weight_on_one_class_only(weight):
+    match = "all samples with positive weights belong to the same class"
+    with pytest.raises(ValueError, match=match):
+        SVC().fit(X, Y, sample_weight=weight)
+
+
+@pytest.mark.parametrize(("C", "weight"), [(1e300, 1e300), (1e-300, 1e-300)])
+def test_costs_beyond_the_numbers(C, weight):
+    with pytest.raises(ValueError, match=r"\bC\b.*sample_weight"):
+        SVC(C=C).fit(X, Y, sample_weight=[1, 1, 1, 1, 1, weight])
+
+
+def test_values_too_large_for_their_variance():
+    huge = np.finfo(np.float64).max * np.random.default_rng(0).uniform(size=(10, 2))
+    with pytest.raises(ValueError, match=r"gamma='scale'.*\bX\b"):
+        SVC().fit(huge, np.arange(10) % 2)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "sigmoid"])
+def test_values_too_large_for_their_products(kernel):
+    huge = 1e200 * X
+    with pytest.raises(ValueError, match=r"\b(X|kernel)\b"):
+        SVC(kernel=kernel, gamma=1.0).fit(huge, Y)
+
+
+# Prediction
+
+
+@pytest.mark.parametrize("method", ["predict", "decision_function", "score"])
+def test_prediction_before_training(method):
+    arguments = (X, Y) if method == "score" else (X,)
+    with pytest.raises(NotFittedError, match="SVC"):
+        getattr(SVC(), method)(*arguments)
+
+
+def test_failed_training_is_no_training():
+    model = SVC()
+    with pytest.raises(ValueError, match="class"):
+        model.fit(X, np.ones(6))
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", RBF(sigma=1.0), lambda A, B: A @ B.T])
+def test_other_features_than_in_training(kernel):
+    model = SVC(kernel=kernel).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 3 features, but SVC is expecting 2 features"):
+        model.predict(np.ones((4, 3)))
+
+
+def test_sparse_rows_for_a_dense_model():
+    model = SVC().fit(X, Y)
+    with pytest.raises(ValueError, match="sparse input in 'SVC' trained on dense data"):
+        model.predict(sp.csr_array(X))
+
+
+def test_break_ties_needs_one_value_per_class():
+    model = SVC(break_ties=True, decision_function_shape="ovo").fit(X, [0, 1, 2] * 2)
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        model.predict(X)
+
+
+# Kernels of the user
+
+
+def test_precomputed_must_be_square():
+    match = r"Precomputed matrix must be a square matrix\. Input is a 6x2 matrix.*\bX\b"
+    with pytest.raises(ValueError, match=match):
+        SVC(kernel="precomputed").fit(X, Y)
+
+
+def test_precomputed_must_be_dense():
+    with pytest.raises(TypeError, match="Sparse precomputed"):
+        SVC(kernel="precomputed").fit(sp.csr_array(X @ X.T), Y)
+    model = SVC(kernel="precomputed").fit(X @ X.T, Y)
+    with pytest.raises(TypeError, match="Sparse precomputed"):
+        model.predict(sp.csr_array(X @ X.T))
+
+
+def test_precomputed_needs_all_columns():
+    model = SVC(kernel="precomputed").fit(X @ X.T, Y)
+    with pytest.raises(ValueError, match=r"\bX\b"):
+        model.predict(np.ones((2, len(model.support_))))
+
+
+def _values(A, B):
+    return np.asarray(A) @ np.asarray(B).T
+
+
+BAD_KERNELS = {
+    "too many columns": (lambda A, B: np.ones((len(A), len(B) + 1)), r"shape \(\d, \d\).*got"),
+    "a vector": (lambda A, B: np.ones(len(A)), "shape"),
+    "a number": (lambda A, B: 1.0, "shape"),
+    "the rows": (lambda A, B: np.hstack([A, A, A, A]), "shape"),
+    "nothing": (lambda A, B: None, "shape"),
+    "ragged": (lambda A, B: [[1.0], [1.0, 2.0]], "kernel"),
+    "nan": (lambda A, B: np.full((len(A), len(B)), np.nan), "finite"),
+    "infinity": (lambda A, B: np.full((len(A), len(B)), np.inf), "finite"),
+    "texts": (lambda A, B: np.full((len(A), len(B)), "a"), "numbers"),
+    "objects": (lambda A, B: np.full((len(A), len(B)), object()), "float|number"),
+    "complex": (lambda A, B: np.full((len(A), len(B)), 1j), "numbers"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_KERNELS)
+def test_callables_that_return_something_else(case):
+    function, match = BAD_KERNELS[case]
+    with pytest.raises((ValueError, TypeError), match=rf"\bkernel\b") as caught:
+        SVC(kernel=function).fit(X, Y)
+    assert caught.match(match)
+    model = SVC(kernel=_values).fit(X, Y)
+    model._fit_kernel = function
+    with pytest.raises((ValueError, TypeError), match=r"\bkernel\b"):
+        model.predict(X)
+
+
+class Unusual(Exception):
+    """Something only the user's code raises."""
+
+
+@pytest.mark.parametrize("error", [Unusual("mine"), ValueError("mine"), KeyError("mine")])
+def test_exceptions_of_a_callable_are_left_alone(error):
+    def function(A, B):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        SVC(kernel=function).fit(X, Y)
+    assert caught.value is error
+    # And nothing is left broken.
+    assert SVC().fit(X, Y).score(X, Y) == 1.0
+
+
+def test_a_callable_that_fails_in_the_middle():
+    calls = []
+
+    def function(A, B):
+        calls.append(len(A))
+        if len(calls) > 2:
+            raise Unusual
+        return _values(A, B)
+
+    rng = np.random.default_rng(0)
+    with pytest.raises(Unusual):
+        SVC(kernel=function, cache_size=0.01).fit(
+            rng.normal(size=(900, 5)), rng.integers(2, size=900)
+        )
+
+
+@pytest.mark.parametrize("rows", [[], 5, np.empty((0, 2))])
+def test_rows_a_callable_cannot_have(rows):
+    with pytest.raises((ValueError, TypeError), match=r"\bX\b"):
+        SVC(kernel=_values).fit(rows, Y)
