@@ -15,6 +15,8 @@ machine, its kernel matrix K and its signed coefficients beta,
 must satisfy: gap <= 1.1 tol, sum 0 to rounding, box 0, and at tol = 1e-5 an objective at most 1e-6
 (relative) above that of scikit-learn at tol = 1e-7. scikit-learn's fits run one to a core, are
 stopped after --max-time seconds (then n/a) and are kept in --cache-dir for the next time.
+Where K is indefinite (sigmoid) the problem is not convex: two solvers may end at different
+stationary points, either one lower. Objectives that fail are listed with K's smallest eigenvalue.
 The exit status is 1 if anything fails.
 """
 
@@ -96,6 +98,13 @@ def kernel_matrix(data: str, kernel: str) -> Floats:
             norms = np.diag(scaled)
             return np.exp(np.minimum(2.0 * scaled - norms[:, None] - norms, 0.0))
     raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
+
+
+@lru_cache
+def smallest_eigenvalue(data: str, kernel: str) -> float:
+    from scipy.sparse.linalg import eigsh
+
+    return float(eigsh(kernel_matrix(data, kernel), k=1, which="SA", return_eigenvectors=False)[0])
 
 
 # --- One binary machine, rebuilt.
@@ -364,7 +373,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"\n{fits} fits, {len(failed)} failed")
     for c in failed:
         where = f"{c.problem.data} {c.problem.kernel} C = {c.problem.C:g} tol = {c.tol:g}"
-        print(f"  {where}: {', '.join(c.failures)}")
+        found = ", ".join(c.failures)
+        if "objective" in found:
+            lowest = smallest_eigenvalue(c.problem.data, c.problem.kernel)
+            found += f" (smallest eigenvalue of K {lowest:.1e})"
+        print(f"  {where}: {found}")
     return 1 if failed else 0
 
 

@@ -16,6 +16,7 @@ __all__ = [
     "MatrixLike",
     "RowNumbers",
     "RowsLike",
+    "canonical",
     "check_rows",
     "check_sample_weight",
     "length",
@@ -42,19 +43,25 @@ _BLOCK_VALUES = 2**20
 
 
 def check_rows(X: MatrixLike, name: str) -> MatrixLike:
-    """Return `X` as a finite two-dimensional float array or CSR matrix, else raise."""
+    """Return `X` as a finite two-dimensional float array or canonical CSR matrix, else raise."""
     with naming(name):
-        return check_array(X, accept_sparse="csr", dtype=FLOATS, input_name=name)
+        X = check_array(X, accept_sparse="csr", dtype=FLOATS, input_name=name)
+    return canonical(X)
+
+
+def canonical(X: MatrixLike) -> MatrixLike:
+    """Return `X` with sorted and unique entries if it is CSR; `X` itself is left as it is."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def make_samples(X: MatrixLike) -> _core.Samples:
-    """Copy a checked matrix into the core; `X` itself is left as it is."""
-    if not sp.issparse(X):
-        return _core.Samples.dense(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return _core.Samples.csr(X.data, X.indices, X.indptr, X.shape[1])
+    """Copy a checked matrix into the core."""
+    if sp.issparse(X):
+        return _core.Samples.csr(X.data, X.indices, X.indptr, X.shape[1])
+    return _core.Samples.dense(X)
 
 
 def sparse_as_configured(X: MatrixLike) -> MatrixLike:

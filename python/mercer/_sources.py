@@ -19,6 +19,7 @@ from mercer._data import (
     FLOATS,
     RowNumbers,
     RowsLike,
+    canonical,
     length,
     make_samples,
     sparse_as_configured,
@@ -81,6 +82,7 @@ class BuiltIn(KernelSource):
     def check(self, estimator: Any, X: RowsLike, *, reset: bool) -> RowsLike:
         with naming("X"):
             X = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
+        X = canonical(X)
         if not reset:
             trained_on_sparse = sp.issparse(estimator.support_vectors_)
             if sp.issparse(X) and not trained_on_sparse:
@@ -211,7 +213,8 @@ class Custom(KernelSource):
         returned = self._function(A, B)
         if sp.issparse(returned):
             returned = returned.toarray()
-        values = np.asarray(returned)
+        with naming("kernel"):
+            values = np.asarray(returned)
         if values.shape != (n_rows, n_columns):
             raise ValueError(
                 f"kernel must return an array of shape ({n_rows}, {n_columns}), one value for "

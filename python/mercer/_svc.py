@@ -217,7 +217,8 @@ class SVC(ClassifierMixin, BaseKernelMachine):
         if len(classes) < 2:
             raise ValueError(_NO_ROWS if len(classes) == 0 else _ONE_CLASS)
         class_weight = self._weights_of(classes, labels, weight)
-        cost = float(self.C) * class_weight[labels] * weight
+        with np.errstate(over="ignore"):
+            cost = float(self.C) * class_weight[labels] * weight
         if not (np.isfinite(cost).all() and cost.min() > 0.0):
             raise ValueError(
                 "C times class_weight times sample_weight must be positive and finite, got values "

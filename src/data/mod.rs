@@ -253,14 +253,8 @@ impl Samples {
 
     fn check_finite(&self) -> Result<()> {
         fn first<T: crate::simd::Real>(values: &[T]) -> Option<(usize, f64)> {
-            // x - x is 0 for finite x and NaN otherwise: a sum that vectorises.
-            let clean = values
-                .chunks(4096)
-                .position(|chunk| chunk.iter().any(|&x| x - x != T::ZERO))?;
-            let at = clean * 4096
-                + values[clean * 4096..]
-                    .iter()
-                    .position(|&x| x - x != T::ZERO)?;
+            let finite = |value: &T| value.to_f64().is_finite();
+            let at = values.iter().position(|value| !finite(value))?;
             Some((at, values[at].to_f64()))
         }
         let found = match &self.values {

@@ -36,7 +36,7 @@ pub(crate) fn exp_f32<const FMA: bool>(x: f32) -> f32 {
     p = p.multiply_add::<FMA>(r, 8.333_452e-3);
     p = p.multiply_add::<FMA>(r, 4.166_579_6e-2);
     p = p.multiply_add::<FMA>(r, 1.666_666_5e-1);
-    p = p.multiply_add::<FMA>(r, 5.000_000_1e-1);
+    p = p.multiply_add::<FMA>(r, 0.5);
     let exp_r = p.multiply_add::<FMA>(r * r, r) + 1.0;
     let power = f32::from_bits((shifted.to_bits() << 23).wrapping_add(127 << 23));
     if x < UNDERFLOW { 0.0 } else { exp_r * power }

@@ -296,6 +296,18 @@ impl Kernel {
         }
     }
 
+    /// Tells whether the kernel is one that need not be positive semi-definite.
+    pub(crate) fn may_be_indefinite(&self) -> bool {
+        match self {
+            Kernel::Sigmoid { .. } => true,
+            Kernel::Sum(parts) | Kernel::Product(parts) => {
+                parts.iter().any(Kernel::may_be_indefinite)
+            }
+            Kernel::Scaled(_, kernel) => kernel.may_be_indefinite(),
+            _ => false,
+        }
+    }
+
     /// Returns k(x, x) for a row with the given squared norm; None where that is not enough.
     pub(crate) fn on_diagonal(&self, squared_norm: f64) -> Option<f64> {
         Some(match self {

@@ -15,6 +15,7 @@ use crate::kernel::{Columns, Kernel, PANEL, Weights, user_block};
 use crate::simd::Real;
 pub use cache::RowCache;
 pub(crate) use memory::fair_share;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Values asked from a user kernel in one call: 32 MB of f64.
 const USER_BLOCK: usize = 1 << 22;
@@ -43,6 +44,8 @@ pub struct KernelMatrix<'a> {
     center: Option<Vec<f64>>,
     /// Estimated absolute error of one value computed in f32.
     single_noise: f64,
+    /// Kernel values computed so far.
+    evaluations: AtomicU64,
 }
 
 impl<'a> KernelMatrix<'a> {
@@ -62,6 +65,7 @@ impl<'a> KernelMatrix<'a> {
             diagonal: Vec::with_capacity(index.len()),
             center: None,
             single_noise: 0.0,
+            evaluations: AtomicU64::new(0),
             index,
         };
         match &matrix.kernel {
@@ -80,6 +84,7 @@ impl<'a> KernelMatrix<'a> {
             Kernel::User(user) => {
                 for rows in matrix.index.chunks(USER_DIAGONAL) {
                     let mut block = vec![0.0; rows.len() * rows.len()];
+                    matrix.count(rows.len(), rows.len());
                     user_block(&**user, samples, rows, samples, rows, &mut block)?;
                     let diagonal = block.iter().step_by(rows.len() + 1);
                     matrix.diagonal.extend(diagonal);
@@ -106,7 +111,24 @@ impl<'a> KernelMatrix<'a> {
                 matrix.set_noise(largest);
             }
         }
-        Ok(matrix)
+        match matrix.diagonal.iter().position(|value| !value.is_finite()) {
+            None => Ok(matrix),
+            Some(variable) => Err(Error::NotFinite {
+                name: "the kernel of a row of X with itself",
+                row: matrix.index[variable],
+                value: matrix.diagonal[variable],
+            }),
+        }
+    }
+
+    /// Returns how many kernel values have been computed.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations.load(Ordering::Relaxed)
+    }
+
+    fn count(&self, rows: usize, columns: usize) {
+        self.evaluations
+            .fetch_add((rows * columns) as u64, Ordering::Relaxed);
     }
 
     fn set_noise(&mut self, squared_norm: f64) {
@@ -136,6 +158,11 @@ impl<'a> KernelMatrix<'a> {
         &self.diagonal
     }
 
+    /// Tells whether the kernel is one that need not be positive semi-definite.
+    pub(crate) fn may_be_indefinite(&self) -> bool {
+        self.kernel.may_be_indefinite()
+    }
+
     /// Returns the estimated absolute error of one value in a row of type T.
     pub(crate) fn noise<T: Real>(&self) -> f64 {
         self.single_noise / f32::ROUNDOFF * T::ROUNDOFF
@@ -150,6 +177,7 @@ impl<'a> KernelMatrix<'a> {
         if support.is_empty() || rows.is_empty() {
             return Ok(Some(vec![0.0; rows.len()]));
         }
+        self.count(rows.len(), columns.len());
         let samples = self.samples;
         match &self.kernel {
             Kernel::Precomputed | Kernel::User(_) => {
@@ -170,6 +198,31 @@ impl<'a> KernelMatrix<'a> {
                 Ok(columns.sums(samples, &rows, &weights, stop))
             }
         }
+    }
+
+    /// Rows of a precomputed or user kernel, asked for in blocks. Returns false if stopped.
+    fn given_rows<T: Real>(
+        &self,
+        rows: &[usize],
+        columns: &[usize],
+        out: &mut [&mut [T]],
+        stop: Stop,
+    ) -> Result<bool> {
+        let batch = (USER_BLOCK / columns.len().max(1)).max(1);
+        let mut block = Vec::new();
+        for (rows, out) in rows.chunks(batch).zip(out.chunks_mut(batch)) {
+            if stop() {
+                return Ok(false);
+            }
+            block.resize(rows.len() * columns.len(), 0.0);
+            self.given_block(rows, columns, &mut block)?;
+            for (out, values) in out.iter_mut().zip(block.chunks(columns.len())) {
+                for (entry, &value) in out.iter_mut().zip(values) {
+                    *entry = T::from_f64(value);
+                }
+            }
+        }
+        Ok(true)
     }
 
     /// A block of a precomputed or user kernel.
@@ -194,7 +247,6 @@ pub(crate) struct CachedRows<'a, T> {
     /// The columns in order, for kernels evaluated in tiles.
     columns: Option<Columns<T>>,
     cache: RowCache<T>,
-    evaluations: u64,
 }
 
 impl<'a, T: Real> CachedRows<'a, T> {
@@ -205,7 +257,6 @@ impl<'a, T: Real> CachedRows<'a, T> {
             order: (0..matrix.len() as u32).collect(),
             columns: None,
             cache: RowCache::new(matrix.len(), matrix.len(), bytes)?,
-            evaluations: 0,
         };
         rows.pack();
         Ok(rows)
@@ -232,9 +283,9 @@ impl<'a, T: Real> CachedRows<'a, T> {
         self.cache.capacity()
     }
 
-    /// Returns the counters: kernel evaluations, cache hits, cache misses.
-    pub fn counters(&self) -> (u64, u64, u64) {
-        (self.evaluations, self.cache.hits(), self.cache.misses())
+    /// Returns the counters: cache hits, cache misses.
+    pub fn counters(&self) -> (u64, u64) {
+        (self.cache.hits(), self.cache.misses())
     }
 
     /// Makes the leading `length` entries of the rows of the given variables (at most
@@ -286,7 +337,7 @@ impl<'a, T: Real> CachedRows<'a, T> {
             .iter()
             .map(|&variable| matrix.index[variable as usize])
             .collect();
-        self.evaluations += (rows.len() * positions.len()) as u64;
+        matrix.count(rows.len(), positions.len());
         if let Some(columns) = &self.columns {
             let packed = columns.pack_rows(matrix.samples, &rows);
             return Ok(self.cache.fill(slots, positions.end, |out| {
@@ -298,28 +349,57 @@ impl<'a, T: Real> CachedRows<'a, T> {
             }));
         }
         let columns = self.samples_at(positions.clone());
-        let batch = (USER_BLOCK / columns.len().max(1)).max(1);
         self.cache.fill(slots, positions.end, |out| {
-            let mut block = Vec::new();
-            for (rows, out) in rows.chunks(batch).zip(out.chunks_mut(batch)) {
-                if stop() {
-                    return Ok(false);
-                }
-                block.resize(rows.len() * columns.len(), 0.0);
-                matrix.given_block(rows, &columns, &mut block)?;
-                for (out, values) in out.iter_mut().zip(block.chunks(columns.len())) {
-                    for (entry, &value) in out[positions.start..].iter_mut().zip(values) {
-                        *entry = T::from_f64(value);
-                    }
-                }
-            }
-            Ok(true)
+            let mut out: Vec<&mut [T]> = out
+                .iter_mut()
+                .map(|row| &mut row[positions.start..])
+                .collect();
+            matrix.given_rows(&rows, &columns, &mut out, stop)
         })
     }
 
-    /// Returns the row of a variable that was just fetched; None if it is not held.
-    pub fn row(&self, variable: u32) -> Option<&[T]> {
-        self.cache.peek(variable).map(|slot| self.cache.row(slot))
+    /// Computes the small matrix of the given variables into rows of `stride` numbers. Returns
+    /// false if stopped.
+    pub fn block<B: Real>(
+        &mut self,
+        variables: &[u32],
+        out: &mut [B],
+        stride: usize,
+        stop: Stop,
+    ) -> Result<bool> {
+        let matrix = self.matrix;
+        let size = variables.len();
+        let index: Vec<usize> = variables
+            .iter()
+            .map(|&variable| matrix.index[variable as usize])
+            .collect();
+        matrix.count(size, size);
+        if self.columns.is_some() {
+            let center = matrix.center.as_deref();
+            let columns = Columns::<B>::new(&matrix.kernel, matrix.samples, &index, center);
+            let rows = columns.pack_rows(matrix.samples, &index);
+            let mut out: Vec<&mut [B]> =
+                out.chunks_mut(stride).map(|row| &mut row[..size]).collect();
+            return Ok(columns.fill(&rows, 0..size, &mut out, stop));
+        }
+        let mut out: Vec<&mut [B]> = out.chunks_mut(stride).map(|row| &mut row[..size]).collect();
+        matrix.given_rows(&index, &index, &mut out, stop)
+    }
+
+    /// Returns how many rows are held.
+    pub fn held(&self) -> usize {
+        self.cache.len()
+    }
+
+    /// Returns the row of a variable that was just fetched.
+    ///
+    /// # Panics
+    /// If it is not held.
+    pub fn row(&self, variable: u32) -> &[T] {
+        match self.cache.peek(variable) {
+            Some(slot) => self.cache.row(slot),
+            None => panic!("row {variable} was not fetched"),
+        }
     }
 
     /// Reorders the leading positions: position p now holds what position `order[p]` held.

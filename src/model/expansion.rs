@@ -39,7 +39,7 @@ pub struct Expansion {
 impl Expansion {
     /// Makes the decision functions. `n_support` has an entry per class, `dual_coef` the shape
     /// (classes - 1, support vectors), `intercept` an entry per pair of classes. `support` may be
-    /// None if only [`from_kernel`](Self::from_kernel) is used.
+    /// None if only [`decision_from_kernel`](Self::decision_from_kernel) is used.
     ///
     /// # Errors
     /// If the shapes do not fit together.
@@ -167,7 +167,7 @@ impl Expansion {
             if !all.is_empty() {
                 user_block(&**user, samples, rows, support, &all, &mut values)?;
             }
-            out.assign(&self.from_values(values, rows.len()));
+            out.assign(&self.combine(values, rows.len()));
         }
         Ok(Some(decision))
     }
@@ -178,13 +178,13 @@ impl Expansion {
     /// # use mercer::{Kernel, model::Expansion};
     /// let coefficients = ndarray::array![[0.5, -0.5]];
     /// let f = Expansion::new(Kernel::Precomputed, None, &[1, 1], coefficients.view(), &[1.0])?;
-    /// assert_eq!(f.from_kernel(ndarray::array![[3.0, -3.0]].view())?, ndarray::array![[4.0]]);
+    /// assert_eq!(f.decision_from_kernel(ndarray::array![[3.0, -3.0]].view())?, ndarray::array![[4.0]]);
     /// # Ok::<(), mercer::Error>(())
     /// ```
     ///
     /// # Errors
     /// If the number of columns is not that of the support vectors.
-    pub fn from_kernel(&self, values: ArrayView2<f64>) -> Result<Array2<f64>> {
+    pub fn decision_from_kernel(&self, values: ArrayView2<f64>) -> Result<Array2<f64>> {
         let (rows, columns) = values.dim();
         let total = self.weights.coefficients.len() / self.weights.height;
         if columns != total {
@@ -194,10 +194,10 @@ impl Expansion {
                 columns.to_string(),
             ));
         }
-        Ok(self.from_values(values.iter().copied().collect(), rows))
+        Ok(self.combine(values.iter().copied().collect(), rows))
     }
 
-    fn from_values(&self, values: Vec<f64>, rows: usize) -> Array2<f64> {
+    fn combine(&self, values: Vec<f64>, rows: usize) -> Array2<f64> {
         let mut values = values;
         let total = self.weights.coefficients.len() / self.weights.height;
         let mut sums = self.weights.apply(&mut values, total);

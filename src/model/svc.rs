@@ -280,7 +280,7 @@ impl<L: Clone> SvcModel<L> {
             let support = &self.machines.support;
             let value = |(i, j): (usize, usize)| samples.dense_value(i, support[j]);
             let values = Array2::from_shape_fn(shape, value);
-            return self.expansion.from_kernel(values.view());
+            return self.expansion.decision_from_kernel(values.view());
         }
         // A decision is only None if it was stopped, and nothing stops it here.
         let decision = self.expansion.decision(&samples, &|| false)?;

@@ -374,7 +374,7 @@ impl PyExpansion {
         py: Python<'py>,
         values: PyReadonlyArray2<f64>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let decision = self.0.from_kernel(values.as_array())?;
+        let decision = self.0.decision_from_kernel(values.as_array())?;
         Ok(decision.into_pyarray(py))
     }
 }

@@ -13,6 +13,7 @@
 //! that are added to -g, so that selection is arithmetic without branches.
 
 use super::smo::Selection;
+use crate::error::Result;
 use crate::simd::{Isa, Real, dispatch};
 
 /// Curvature is never taken below this: kernels need not be positive definite.
@@ -48,11 +49,16 @@ pub(super) struct Entry {
 }
 
 impl<T: Real> Block<T> {
-    /// Loads variables and, row by row, their sub-matrix: `rows[k][columns[l]]`.
-    pub fn load<S: Real>(&mut self, entries: &[Entry], rows: &[&[S]], columns: &[u32]) {
-        let size = entries.len();
-        self.size = size;
-        self.stride = size.next_multiple_of(LANES);
+    /// Loads variables; `fill` writes their sub-matrix, one row after another, each padded to the
+    /// stride it is given. Returns what `fill` returns, and after anything but true the block is
+    /// of no use.
+    pub fn load(
+        &mut self,
+        entries: impl ExactSizeIterator<Item = Entry>,
+        fill: impl FnOnce(&mut [T], usize) -> Result<bool>,
+    ) -> Result<bool> {
+        self.size = entries.len();
+        self.stride = self.size.next_multiple_of(LANES);
         for vector in [&mut self.diagonal, &mut self.gradient] {
             vector.clear();
             vector.resize(self.stride, T::ZERO);
@@ -64,38 +70,23 @@ impl<T: Real> Block<T> {
         self.beta.clear();
         self.lower.clear();
         self.upper.clear();
-        for (k, entry) in entries.iter().enumerate() {
+        let needed = self.size * self.stride;
+        if self.matrix.len() < needed {
+            self.matrix.resize(needed, T::ZERO);
+        }
+        if !fill(&mut self.matrix[..needed], self.stride)? {
+            return Ok(false);
+        }
+        for (k, entry) in entries.enumerate() {
             self.beta.push(entry.beta);
             self.lower.push(entry.lower);
             self.upper.push(entry.upper);
             self.gradient[k] = T::from_f64(entry.gradient);
             self.diagonal[k] = T::from_f64(entry.diagonal + entry.ridge);
+            self.matrix[k * self.stride + k] = self.diagonal[k];
             self.mark(k);
         }
-        if self.matrix.len() < size * self.stride {
-            self.matrix.resize(size * self.stride, T::ZERO);
-        }
-        let stride = self.stride;
-        let gather = |k: usize, out: &mut [T]| {
-            for (value, &column) in out.iter_mut().zip(columns) {
-                *value = T::from_f64(rows[k][column as usize].to_f64());
-            }
-            out[size..].fill(T::ZERO);
-            out[k] = self.diagonal[k];
-        };
-        let matrix = &mut self.matrix[..size * stride];
-        if size < 256 {
-            matrix
-                .chunks_mut(stride)
-                .enumerate()
-                .for_each(|(k, out)| gather(k, out));
-        } else {
-            use rayon::prelude::*;
-            matrix
-                .par_chunks_mut(stride)
-                .enumerate()
-                .for_each(|(k, out)| gather(k, out));
-        }
+        Ok(true)
     }
 
     /// Returns the coefficients.
@@ -135,8 +126,8 @@ impl<T: Real> Block<T> {
         };
         while steps < max_steps {
             let Extremes { m, i, big_m, j } = found;
-            // Not greater, so that NaN from an empty side (inf - inf) stops as well.
-            if !(m.to_f64() - big_m.to_f64() > tolerance) {
+            let gap = m.to_f64() - big_m.to_f64();
+            if gap <= tolerance || gap.is_nan() || i >= self.size {
                 break;
             }
             if steps % STEPS_BETWEEN_POLLS == 0 && stop() {
@@ -155,6 +146,9 @@ impl<T: Real> Block<T> {
                     self.diagonal[i],
                 ),
             };
+            if j >= self.size {
+                break; // overflow left no partner
+            }
             let violation = m.to_f64() + self.gradient[j].to_f64();
             let two = T::ONE + T::ONE;
             let curvature = self.diagonal[i] + self.diagonal[j] - two * row_i[j];
@@ -237,18 +231,18 @@ fn step_and_select_body<T: Real, const FMA: bool>(
             let g = step.multiply_add::<FMA>(row_i[lane] - row_j[lane], gradient[lane]);
             gradient[lane] = g;
             let grow = may_grow[lane] - g;
-            let better = grow > largest[lane];
+            let better = grow >= largest[lane];
             largest[lane] = if better { grow } else { largest[lane] };
             largest_at[lane] = if better { chunk } else { largest_at[lane] };
             let shrink = may_shrink[lane] - g;
-            let better = shrink < smallest[lane];
+            let better = shrink <= smallest[lane];
             smallest[lane] = if better { shrink } else { smallest[lane] };
             smallest_at[lane] = if better { chunk } else { smallest_at[lane] };
         }
         chunk += T::ONE;
     }
-    let (m, i) = first_largest(&largest, &largest_at);
-    let (minus_big_m, j) = first_largest(&smallest.map(|value| -value), &smallest_at);
+    let (m, i) = last_largest(&largest, &largest_at);
+    let (minus_big_m, j) = last_largest(&smallest.map(|value| -value), &smallest_at);
     Extremes {
         m,
         i,
@@ -257,13 +251,13 @@ fn step_and_select_body<T: Real, const FMA: bool>(
     }
 }
 
-/// Reduces the lanes of a search; ties go to the smallest place.
+/// Reduces the lanes of a search; ties go to the last place, as in LIBSVM.
 #[inline(always)]
-fn first_largest<T: Real>(values: &[T; LANES], chunks: &[T; LANES]) -> (T, usize) {
+fn last_largest<T: Real>(values: &[T; LANES], chunks: &[T; LANES]) -> (T, usize) {
     let (mut best, mut place) = (values[0], chunks[0].to_f64() as usize * LANES);
     for lane in 1..LANES {
         let at = chunks[lane].to_f64() as usize * LANES + lane;
-        if values[lane] > best || (values[lane] == best && at < place) {
+        if values[lane] > best || (values[lane] == best && at > place) {
             (best, place) = (values[lane], at);
         }
     }
@@ -303,11 +297,11 @@ fn best_partner_body<T: Real, const FMA: bool>(
             let a = row_i[lane].multiply_add::<FMA>(minus_two, diagonal_i + diagonal[lane]);
             let b = ((m + gradient[lane]) - may_shrink[lane]).larger(T::ZERO);
             let gain = b * b / a.larger(tau);
-            let better = gain > largest[lane];
+            let better = gain >= largest[lane];
             largest[lane] = if better { gain } else { largest[lane] };
             largest_at[lane] = if better { chunk } else { largest_at[lane] };
         }
         chunk += T::ONE;
     }
-    first_largest(&largest, &largest_at).1
+    last_largest(&largest, &largest_at).1
 }

@@ -31,7 +31,7 @@ def shared_data():
             pytest.skip(f"no data set {path}: set MERCER_DATA to the folder that has {path.name}")
         with np.load(path) as arrays:
             if "y" in arrays:
-                return _matrix(arrays, "X"), arrays["y"]
+                return _matrix(arrays, "text" if "text" in arrays else "X"), arrays["y"]
             return tuple(
                 part
                 for split in ("train", "test")

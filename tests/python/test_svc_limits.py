@@ -1,0 +1,213 @@
+"""Fits that run into a limit, what they report, and what they show."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from oracle import kernel_matrix, machines
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import ConvergenceWarning
+
+from mercer import SVC
+from mercer._report import MachineReport, Report
+from mercer._verbose import ProgressLine
+
+
+@pytest.fixture(scope="module")
+def hard():
+    """Labels that have nothing to do with the rows."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(1000, 5)), rng.integers(2, size=1000)
+
+
+# Limits
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 7, 100])
+def test_max_iter(hard, max_iter):
+    X, y = hard
+    match = rf"Solver terminated early \(max_iter={max_iter}\).*gap reached.*tol=0\.001"
+    with pytest.warns(ConvergenceWarning, match=match):
+        model = SVC(gamma=0.1, C=10.0, max_iter=max_iter).fit(X, y)
+    assert model.fit_status_ == 1
+    np.testing.assert_array_equal(model.n_iter_, [max_iter])
+    assert model.report_.status == "max_iterations"
+    # An honest gap, and a model that is feasible and can be used.
+    (machine,) = machines(model, y)
+    K = kernel_matrix("rbf", X, X, gamma=0.1)
+    assert model.report_.gap == pytest.approx(machine.gap(K, 10.0), rel=1e-4)
+    assert model.report_.gap > 1e-3
+    assert abs(machine.beta.sum()) < 1e-9
+    np.testing.assert_allclose(
+        model.decision_function(X), -(K @ machine.beta + machine.bias), atol=1e-4
+    )
+
+
+def test_max_iter_of_each_machine():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning):
+        model = SVC(max_iter=3).fit(X, y)
+    np.testing.assert_array_equal(model.n_iter_, [3, 3, 3])
+    assert model.n_iter_.dtype == np.int32
+
+
+def test_no_iteration_at_all(hard):
+    X, y = hard
+    with pytest.warns(ConvergenceWarning, match="max_iter=0"):
+        model = SVC(max_iter=0).fit(X, y)
+    assert model.support_.shape == (0,)
+    assert model.dual_coef_.shape == (1, 0)
+    assert model.support_vectors_.shape == (0, 5)
+    assert len(set(model.predict(X))) == 1
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", lambda A, B: A @ B.T])
+def test_no_iteration_with_kernels_of_the_user(hard, kernel):
+    X, y = hard
+    rows = X @ X.T if kernel == "precomputed" else X
+    with pytest.warns(ConvergenceWarning, match="max_iter=0"):
+        model = SVC(kernel=kernel, max_iter=0).fit(rows, y)
+    assert len(set(model.predict(rows))) == 1
+
+
+def test_enough_iterations_do_not_warn(hard):
+    X, y = hard
+    needed = int(SVC(gamma=0.1).fit(X, y).n_iter_[0])
+    model = SVC(gamma=0.1, max_iter=2 * needed).fit(X, y)
+    assert model.fit_status_ == 0
+    assert model.report_.status == "converged"
+
+
+def test_max_time():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6000, 20)), rng.integers(2, size=6000)
+    with pytest.warns(ConvergenceWarning, match=r"terminated early \(max_time=0\.05\).*max_time"):
+        model = SVC(C=1e4, gamma=0.05, tol=1e-9, max_time=0.05).fit(X, y)
+    assert model.fit_status_ == 1
+    assert model.report_.status == "time_limit"
+    assert model.report_.gap > 1e-9
+    (machine,) = machines(model, y)
+    assert abs(machine.beta.sum()) <= 1e-9 * (1.0 + np.abs(machine.beta).sum())
+    assert np.isfinite(model.decision_function(X[:10])).all()
+
+
+def test_time_enough_does_not_warn(hard):
+    for max_time in (60.0, 1e300):
+        assert SVC(max_time=max_time).fit(*hard).fit_status_ == 0
+
+
+# Reports
+
+
+def test_report_of_a_fit():
+    X, y = load_digits(return_X_y=True)
+    report = SVC().fit(X, y).report_
+    assert len(report) == len(list(report)) == 45
+    assert report.status == "converged"
+    assert report.gap == max(part.gap for part in report) <= 1e-3
+    assert report.iterations == sum(part.iterations for part in report) > 0
+    assert report.objective == pytest.approx(sum(part.objective for part in report))
+    assert report.kernel_evaluations > 0
+    assert report.cache_misses > 0
+    assert report.cache_hits >= 0
+    assert report.seconds > 0.0
+    assert report[0] is report.machines[0]
+    assert report[-1].iterations > 0
+    with pytest.raises(IndexError):
+        report[45]
+    for part in report:
+        assert type(part.gap) is float
+        assert type(part.iterations) is int
+        assert type(part.status) is str
+    assert pickle.loads(pickle.dumps(report)) == report
+    assert re.match(r"Report\(status='converged', gap=\S+, .*machines=45\)", repr(report))
+
+
+def test_the_report_tells_the_worst():
+    good = MachineReport("converged", 1e-4, -1.0, 10, 100, 5, 6, 0.5)
+    slow = MachineReport("max_iterations", 0.3, -2.0, 20, 200, 7, 8, 0.25)
+    late = MachineReport("time_limit", 0.2, -3.0, 30, 300, 9, 10, 0.25)
+    assert Report((good, slow), 0.6).status == "max_iterations"
+    whole = Report((late, slow, good), 0.6)
+    assert whole.status == "time_limit"
+    assert whole.gap == 0.3
+    assert whole.objective == -6.0
+    assert whole.iterations == 60
+    assert whole.kernel_evaluations == 600
+    assert (whole.cache_hits, whole.cache_misses) == (21, 24)
+    assert whole.seconds == 0.6
+    with pytest.raises(AttributeError):
+        whole.seconds = 1.0
+
+
+def test_less_work_is_counted_for_less_to_do():
+    # Well separated classes: few rows of the kernel matrix are ever needed.
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=3000)
+    X = rng.normal(size=(3000, 4)) + 8.0 * y[:, None]
+    report = SVC(gamma=0.01).fit(X, y).report_
+    assert report.kernel_evaluations < 3000**2 / 2
+
+
+# Progress
+
+
+def test_verbose(hard, capsys):
+    X, y = hard
+    SVC().fit(X, y)
+    assert capsys.readouterr() == ("", "")
+    SVC(verbose=True).fit(X, y)
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert re.search(r"^\[SVC\] converged: \d+ iterations, gap \S+, \S+ s\n$", errors, re.M)
+
+
+class _Terminal:
+    def __init__(self, is_terminal):
+        self.text = ""
+        self._is_terminal = is_terminal
+
+    def isatty(self):
+        return self._is_terminal
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+def _run_progress(is_terminal):
+    stream = _Terminal(is_terminal)
+    line = ProgressLine("SVC", stream)
+    for tenth in range(25):
+        line(0, 1, 1000 * tenth, 1.0 / (tenth + 1), tenth / 10.0)
+    line.finish(Report((MachineReport("converged", 1e-3, -1.0, 25000, 0, 0, 0, 2.5),), 2.5))
+    line.close()
+    line.close()
+    return stream.text
+
+
+def test_progress_on_a_terminal_is_one_line():
+    text = _run_progress(is_terminal=True)
+    assert text.count("\n") == 1
+    assert text.endswith("\n")
+    assert text.count("\r") == 26
+    widths = [len(line) for line in text.rstrip("\n").split("\r")[1:]]
+    assert widths[-1] >= widths[-2]  # the last line covers the one before
+
+
+def test_progress_in_a_file_is_a_line_a_second():
+    lines = _run_progress(is_terminal=False).splitlines()
+    assert lines == [
+        "[SVC] 10000 iterations, gap 0.0909, 1.0 s",
+        "[SVC] 20000 iterations, gap 0.0476, 2.0 s",
+        "[SVC] converged: 25000 iterations, gap 0.001, 2.5 s",
+    ]
+
+
+def test_progress_of_several_machines():
+    stream = _Terminal(is_terminal=True)
+    ProgressLine("SVC", stream)(1, 3, 10, 0.5, 0.1)
+    assert stream.text == "\r[SVC] machine 2 of 3, 10 iterations, gap 0.5, 0.1 s"
