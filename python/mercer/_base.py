@@ -25,7 +25,7 @@ from mercer._params import (
     naming,
 )
 from mercer._report import Report
-from mercer._sources import KernelFunction, source_of
+from mercer._sources import KernelFunction, KernelSource, source_of
 from mercer._threads import thread_count
 from mercer._verbose import ProgressLine
 from mercer.kernels import (
@@ -247,6 +247,18 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
         self, X: RowsLike, reduce: Callable[[NDArray[np.float64]], NDArray[Any]]
     ) -> NDArray[Any]:
         """Return `reduce` of the values of all machines, shape (n, n_machines), block by block."""
+        source, *arguments = self._prediction(X)
+        return _joined([reduce(values) for values in source.decision(*arguments)])
+
+    def _classify(self, X: RowsLike) -> NDArray[Any]:
+        """Return the number of the class with most votes for each row."""
+        source, *arguments = self._prediction(X)
+        return _joined(list(source.classes(*arguments)))
+
+    def _prediction(
+        self, X: RowsLike
+    ) -> tuple[KernelSource, _core.Expansion, RowsLike, "BaseKernelMachine", int]:
+        """Return the source of kernel values and what its methods for prediction take."""
         check_is_fitted(self)
         source = source_of(self._fit_kernel)
         X = source.check(self, X, reset=False)
@@ -255,9 +267,11 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
             kernel, support_vectors = source.expansion_parts(self.support_vectors_)
             expansion = _core.Expansion(kernel, support_vectors, *self._machines())
             self._expansion = expansion
-        blocks = source.decision(expansion, X, self, thread_count(self.n_jobs))
-        reduced = [reduce(values) for values in blocks]
-        return reduced[0] if len(reduced) == 1 else np.concatenate(reduced)
+        return source, expansion, X, self, thread_count(self.n_jobs)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__.copy()
+
+
+def _joined(blocks: list[NDArray[Any]]) -> NDArray[Any]:
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)

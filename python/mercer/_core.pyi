@@ -137,6 +137,8 @@ class Expansion:
     ) -> Expansion: ...
     def decision(self, samples: Samples, n_threads: int) -> NDArray[np.float64]:
         """Values of all machines, shape (n, k(k-1)/2)."""
+    def predict(self, samples: Samples, n_threads: int) -> NDArray[np.int64]:
+        """The class with most votes for each row, as `vote` of `decision`, but sooner."""
     def decision_from_kernel(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """The same from kernel values against the support vectors, shape (n, n_SV)."""
 

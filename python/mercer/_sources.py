@@ -73,6 +73,15 @@ class KernelSource(ABC):
         """
 
 
+    def classes(
+        self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
+    ) -> Iterator[NDArray[np.int64]]:
+        """Yield the class with most votes for one block of rows of `X` after the other."""
+        n_classes = len(fitted.classes_)
+        for values in self.decision(expansion, X, fitted, n_threads):
+            yield _core.vote(values, n_classes)
+
+
 class BuiltIn(KernelSource):
     """A kernel that the core computes, all parameters being numbers."""
 
@@ -112,9 +121,19 @@ class BuiltIn(KernelSource):
     def decision(
         self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
     ) -> Iterator[NDArray[np.float64]]:
-        stored = X.nnz if sp.issparse(X) else X.size
-        for block in _blocks(X.shape[0], stored // X.shape[0]):
+        for block in self._blocks(X):
             yield expansion.decision(make_samples(X[block]), n_threads)
+
+    def classes(
+        self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
+    ) -> Iterator[NDArray[np.int64]]:
+        for block in self._blocks(X):
+            yield expansion.predict(make_samples(X[block]), n_threads)
+
+    @staticmethod
+    def _blocks(X: RowsLike) -> Iterator[slice]:
+        stored = X.nnz if sp.issparse(X) else X.size
+        return _blocks(X.shape[0], stored // X.shape[0])
 
 
 class Precomputed(KernelSource):

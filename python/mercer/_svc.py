@@ -318,7 +318,7 @@ class SVC(ClassifierMixin, BaseKernelMachine):
         if self.break_ties and n_classes > 2:
             winners = self._decide(X, lambda values: _one_vs_rest(values, n_classes).argmax(axis=1))
         else:
-            winners = self._decide(X, lambda values: _core.vote(values, n_classes))
+            winners = self._classify(X)
         labels: NDArray[Any] = self.classes_[winners]
         return labels
 

@@ -1,8 +1,9 @@
 //! Weighted sums of kernel values, sum_j c_j k(x_i, z_j), without keeping the values.
 //!
-//! This is prediction, and the exact gradient of the solver. Always in `f64`. Each kernel value is
-//! computed once however many sums it enters; a row's sums run over the columns in a fixed order,
-//! so they depend neither on the number of threads nor on the other rows of the call.
+//! This is prediction, and the exact gradient of the solver. Sums are in `f64`, whatever the kernel
+//! values are in. Each kernel value is computed once however many sums it enters; a row's sums run
+//! over the columns in a fixed order, so they depend neither on the number of threads nor on the
+//! other rows of the call.
 
 use super::tile::{Columns, Scratch};
 use crate::data::Samples;
@@ -43,7 +44,7 @@ impl Weights {
     }
 
     /// Adds to `sums` (segment by segment) what columns from `start` on contribute to each row.
-    fn accumulate(&self, isa: Isa, start: usize, values: &[&mut [f64]], sums: &mut [f64]) {
+    fn accumulate<T: Real>(&self, isa: Isa, start: usize, values: &[&mut [T]], sums: &mut [f64]) {
         let Some(width) = values.first().map(|row| row.len()) else {
             return;
         };
@@ -62,7 +63,7 @@ impl Weights {
                     for (row, value) in rows.iter_mut().zip(values) {
                         *row = &value[within.clone()];
                     }
-                    let dots = four_dots::<f64>(isa, coefficients, rows);
+                    let dots = four_dots::<T>(isa, coefficients, rows);
                     for (sums, dot) in sums.chunks_mut(self.sums()).zip(dots) {
                         sums[at] += dot;
                     }
@@ -83,7 +84,7 @@ impl Weights {
     }
 }
 
-impl Columns<f64> {
+impl<T: Real> Columns<T> {
     /// Returns the weighted sums for the given rows, row after row; None if `stop` said so.
     pub fn sums(
         &self,
@@ -98,17 +99,16 @@ impl Columns<f64> {
         }
         let work = rows.len() * self.len() * (samples.columns() + 8);
         let width = self.tile_columns();
-        let batch = |buffers: &mut (Vec<f64>, Scratch<f64>),
-                     (rows, sums): (&[usize], &mut [f64])| {
+        let batch = |buffers: &mut (Vec<T>, Scratch<T>), (rows, sums): (&[usize], &mut [f64])| {
             let (values, scratch) = buffers;
             let packed = self.pack_rows(samples, rows);
-            values.resize(BATCH_ROWS * width, 0.0);
+            values.resize(BATCH_ROWS * width, T::ZERO);
             for start in (0..self.len()).step_by(width) {
                 if stop() {
                     return false;
                 }
                 let width = width.min(self.len() - start);
-                let mut out: Vec<&mut [f64]> = values.chunks_mut(width).take(rows.len()).collect();
+                let mut out: Vec<&mut [T]> = values.chunks_mut(width).take(rows.len()).collect();
                 self.tile(&packed, 0, start, &mut out, scratch);
                 weights.accumulate(self.isa(), start, &out, sums);
             }
@@ -132,28 +132,28 @@ impl Columns<f64> {
 
 dispatch! {
     /// The inner products of one vector with four others.
-    fn four_dots<T: Real>(a: &[T], rows: [&[T]; 4]) -> [T; 4] = four_dots_body
+    fn four_dots<T: Real>(a: &[f64], rows: [&[T]; 4]) -> [f64; 4] = four_dots_body
 }
 
 #[inline(always)]
-fn four_dots_body<T: Real, const FMA: bool>(a: &[T], rows: [&[T]; 4]) -> [T; 4] {
+fn four_dots_body<T: Real, const FMA: bool>(a: &[f64], rows: [&[T]; 4]) -> [f64; 4] {
     const LANES: usize = 4;
-    let mut sums = [[T::ZERO; LANES]; 4];
+    let mut sums = [[0.0; LANES]; 4];
     let (a, a_rest) = a.as_chunks::<LANES>();
     let chunks = rows.map(|row| row.as_chunks::<LANES>());
     for (k, a) in a.iter().enumerate() {
         for r in 0..4 {
             let row = &chunks[r].0[k];
             for lane in 0..LANES {
-                sums[r][lane] = a[lane].multiply_add::<FMA>(row[lane], sums[r][lane]);
+                sums[r][lane] = a[lane].multiply_add::<FMA>(row[lane].to_f64(), sums[r][lane]);
             }
         }
     }
-    let mut dots = [T::ZERO; 4];
+    let mut dots = [0.0; 4];
     for r in 0..4 {
         dots[r] = (sums[r][0] + sums[r][1]) + (sums[r][2] + sums[r][3]);
         for (&a, &value) in a_rest.iter().zip(chunks[r].1) {
-            dots[r] = a.multiply_add::<FMA>(value, dots[r]);
+            dots[r] = a.multiply_add::<FMA>(value.to_f64(), dots[r]);
         }
     }
     dots

@@ -19,8 +19,8 @@ use std::ops::Range;
 pub(crate) const PANEL: usize = 16;
 /// Rows of a group of sparse rows: one scattered group is read a panel's width at a time.
 const SPARSE_GROUP: usize = 16;
-/// Columns of a tile: 6 rows of it stay in L1 between product and epilogue.
-const TILE_COLUMNS: usize = 768;
+/// Bytes of a row of a tile: six of them stay in L1 between product and epilogue.
+const TILE_ROW_BYTES: usize = 3072;
 /// Rows of a tile: enough to make reading its columns from L2 cheap.
 const TILE_ROWS: usize = 96;
 /// The packed columns of a tile should stay in L2.
@@ -43,6 +43,7 @@ pub(crate) struct Columns<T> {
     store: Store<T>,
     /// Squared norms of the packed (rounded, centred) samples, padded to whole panels.
     norms: Vec<T>,
+    largest_norm: f64,
     /// Subtracted from dense data of translation-invariant kernels: squared distances from norms
     /// lose digits when norms are large beside distances.
     center: Option<Vec<f64>>,
@@ -94,11 +95,12 @@ impl<T: Real> Columns<T> {
         center: Option<&[f64]>,
     ) -> Self {
         let dim = samples.columns();
-        let mut columns = Columns {
+        let mut columns: Columns<T> = Columns {
             kernel: kernel.clone(),
             isa: Isa::detect(),
             store: Store::Panels(Vec::new()),
             norms: Vec::new(),
+            largest_norm: 0.0,
             center: None,
             len: index.len(),
             dim,
@@ -116,6 +118,10 @@ impl<T: Real> Columns<T> {
             columns.store = Store::Panels(panels);
             columns.norms = norms;
         }
+        columns.largest_norm = columns
+            .norms
+            .iter()
+            .fold(0.0f64, |max, norm| max.max(norm.to_f64()));
         columns
             .norms
             .resize(index.len().next_multiple_of(PANEL), T::ZERO);
@@ -132,9 +138,31 @@ impl<T: Real> Columns<T> {
         self.dim
     }
 
+    /// Bounds the absolute error of a kernel value of a row of `samples`: that of its arithmetic in
+    /// T, and of rounding the data to T, for inner products of any length.
+    pub fn error_bound(&self, samples: &Samples, row: usize) -> f64 {
+        let mut norm = 0.0;
+        samples.for_each(row, |feature, value| {
+            let value = value - self.center.as_ref().map_or(0.0, |center| center[feature]);
+            norm += value * value;
+        });
+        let norm = norm.max(self.largest_norm);
+        let largest = self.kernel.on_diagonal(norm).unwrap_or(f64::INFINITY).abs();
+        // Roundings of a sum of d terms add up to sqrt(d), not d, but for a factor.
+        let terms = 4.0 + (self.dim as f64).sqrt();
+        2.0 * terms * T::ROUNDOFF * self.kernel.roundings(norm) * largest
+    }
+
     /// Returns the instruction set its loops run on.
     pub fn isa(&self) -> Isa {
         self.isa
+    }
+
+    /// Chooses the instruction set.
+    #[cfg(test)]
+    pub fn with_isa(mut self, isa: Isa) -> Self {
+        self.isa = isa;
+        self
     }
 
     /// Packs rows for [`Columns::fill`].
@@ -206,7 +234,7 @@ impl<T: Real> Columns<T> {
     /// Returns how wide a tile is: a multiple of [`PANEL`].
     pub fn tile_columns(&self) -> usize {
         let fits = TILE_BYTES / (self.work_per_value() * size_of::<T>()).max(1);
-        fits.clamp(6 * PANEL, TILE_COLUMNS) / PANEL * PANEL
+        fits.clamp(6 * PANEL, TILE_ROW_BYTES / size_of::<T>()) / PANEL * PANEL
     }
 
     /// Returns the multiplications behind one value, roughly.

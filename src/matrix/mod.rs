@@ -247,6 +247,8 @@ pub(crate) struct CachedRows<'a, T> {
     /// The columns in order, for kernels evaluated in tiles.
     columns: Option<Columns<T>>,
     cache: RowCache<T>,
+    /// Whether values are rounded to f32 although T is f64: see [`CachedRows::rounded`].
+    rounded: bool,
 }
 
 impl<'a, T: Real> CachedRows<'a, T> {
@@ -257,9 +259,16 @@ impl<'a, T: Real> CachedRows<'a, T> {
             order: (0..matrix.len() as u32).collect(),
             columns: None,
             cache: RowCache::new(matrix.len(), matrix.len(), bytes)?,
+            rounded: false,
         };
         rows.pack();
         Ok(rows)
+    }
+
+    /// Computes in T but rounds every value to f32, as LIBSVM's rows are.
+    pub fn rounded(mut self) -> Self {
+        self.rounded = true;
+        self
     }
 
     fn pack(&mut self) {
@@ -345,7 +354,11 @@ impl<'a, T: Real> CachedRows<'a, T> {
                     .iter_mut()
                     .map(|row| &mut row[positions.start..])
                     .collect();
-                columns.fill(&packed, positions, &mut out, stop)
+                let done = columns.fill(&packed, positions, &mut out, stop);
+                if self.rounded {
+                    out.iter_mut().for_each(|row| round(row));
+                }
+                done
             }));
         }
         let columns = self.samples_at(positions.clone());
@@ -380,7 +393,11 @@ impl<'a, T: Real> CachedRows<'a, T> {
             let rows = columns.pack_rows(matrix.samples, &index);
             let mut out: Vec<&mut [B]> =
                 out.chunks_mut(stride).map(|row| &mut row[..size]).collect();
-            return Ok(columns.fill(&rows, 0..size, &mut out, stop));
+            let done = columns.fill(&rows, 0..size, &mut out, stop);
+            if self.rounded {
+                out.iter_mut().for_each(|row| round(row));
+            }
+            return Ok(done);
         }
         let mut out: Vec<&mut [B]> = out.chunks_mut(stride).map(|row| &mut row[..size]).collect();
         matrix.given_rows(&index, &index, &mut out, stop)
@@ -410,5 +427,12 @@ impl<'a, T: Real> CachedRows<'a, T> {
         }
         self.cache.reorder(order);
         self.pack();
+    }
+}
+
+/// Rounds values to f32, keeping their type.
+fn round<T: Real>(values: &mut [T]) {
+    for value in values {
+        *value = T::from_f64(f64::from(value.to_f64() as f32));
     }
 }

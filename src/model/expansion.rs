@@ -4,6 +4,7 @@
 //! belongs, for a support vector of class c, to the machine of c and the r-th other class. Kernel
 //! values are computed once per sample and support vector, whatever the number of classes.
 
+use super::one_vs_one::vote;
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::{Columns, Kernel, Weights, check_columns, user_block};
@@ -11,6 +12,9 @@ use ndarray::{Array2, ArrayView2};
 
 /// Rows whose sums are held at a time.
 const ROWS: usize = 4096;
+/// The largest error of a decision value for which f32 is worth a try: few rows are then so close
+/// to a boundary that they have to be computed again.
+const COARSE: f64 = 0.01;
 /// Values asked from a user kernel in one call.
 const USER_VALUES: usize = 1 << 22;
 
@@ -31,8 +35,12 @@ pub struct Expansion {
     kernel: Kernel,
     support: Option<Samples>,
     columns: Option<Columns<f64>>,
+    /// The same in f32, for labels; None where that is too coarse to be of use.
+    coarse: Option<Columns<f32>>,
     weights: Weights,
     intercept: Vec<f64>,
+    /// How much an error of the kernel values may weigh in each machine.
+    sizes: Vec<f64>,
     classes: usize,
 }
 
@@ -89,24 +97,34 @@ impl Expansion {
                 start - count..start
             })
             .collect();
-        let columns = match (&kernel, &support) {
-            (Kernel::Precomputed | Kernel::User(_), _) | (_, None) => None,
-            (kernel, Some(support)) => {
-                let all: Vec<usize> = (0..total).collect();
-                Some(Columns::new(kernel, support, &all, None))
-            }
+        let weights = Weights {
+            coefficients: dual_coef.iter().copied().collect(),
+            height: classes - 1,
+            segments,
         };
+        let sizes = pair_sizes(&weights, classes);
+        let (mut columns, mut coarse) = (None, None);
+        if let (false, Some(support)) = (
+            matches!(kernel, Kernel::Precomputed | Kernel::User(_)),
+            &support,
+        ) {
+            let all: Vec<usize> = (0..total).collect();
+            columns = Some(Columns::new(&kernel, support, &all, None));
+            let packed = Columns::<f32>::new(&kernel, support, &all, None);
+            let largest = sizes.iter().fold(0.0f64, |a, &b| a.max(b));
+            if total > 0 && packed.error_bound(support, 0) * largest < COARSE {
+                coarse = Some(packed);
+            }
+        }
         Ok(Expansion {
             // Packed support vectors replace the plain ones.
             support: support.filter(|_| columns.is_none()),
             columns,
+            coarse,
             kernel,
-            weights: Weights {
-                coefficients: dual_coef.iter().copied().collect(),
-                height: classes - 1,
-                segments,
-            },
+            weights,
             intercept: intercept.to_vec(),
+            sizes,
             classes,
         })
     }
@@ -172,7 +190,71 @@ impl Expansion {
         Ok(Some(decision))
     }
 
-    /// Returns the same from kernel values against the support vectors, shape (rows, vectors).
+    /// Returns the class of each row by the votes of the machines; None if `stop` said so.
+    ///
+    /// The labels are those of [`decision`](Self::decision). Values are computed in f32 first, and
+    /// again in f64 for the rows in which a value lies within the bound of its rounding error.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, model::Expansion};
+    /// let support = Samples::try_from(ndarray::array![[1.0], [-1.0]].view())?;
+    /// let coefficients = ndarray::array![[0.5, -0.5]];
+    /// let f = Expansion::new(Kernel::linear(), Some(support), &[1, 1], coefficients.view(), &[0.0])?;
+    /// let x = Samples::try_from(ndarray::array![[3.0], [-1e-300]].view())?;
+    /// assert_eq!(f.predict(&x, &|| false)?, Some(vec![0, 1]));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`decision`](Self::decision).
+    pub fn predict(
+        &self,
+        samples: &Samples,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Vec<usize>>> {
+        let Some(coarse) = &self.coarse else {
+            let decision = self.decision(samples, stop)?;
+            return Ok(decision.map(|decision| vote(decision.view(), self.classes)));
+        };
+        check_columns(samples, coarse.dim())?;
+        let rows: Vec<usize> = (0..samples.rows()).collect();
+        let mut winners = Vec::with_capacity(rows.len());
+        let mut decision = Array2::zeros((ROWS, self.intercept.len()));
+        for rows in rows.chunks(ROWS) {
+            let Some(sums) = coarse.sums(samples, rows, &self.weights, stop) else {
+                return Ok(None);
+            };
+            let mut decision = decision.slice_mut(ndarray::s![..rows.len(), ..]);
+            let mut doubtful = Vec::new();
+            for ((&row, sums), mut out) in rows
+                .iter()
+                .zip(sums.chunks(self.weights.sums()))
+                .zip(decision.rows_mut())
+            {
+                self.pairs(sums, out.view_mut());
+                let bound = coarse.error_bound(samples, row);
+                if out
+                    .iter()
+                    .zip(&self.sizes)
+                    .any(|(value, size)| value.abs() <= bound * size)
+                {
+                    doubtful.push(row);
+                }
+            }
+            if !doubtful.is_empty() {
+                let Some(exact) = self.decision(&samples.select(&doubtful), stop)? else {
+                    return Ok(None);
+                };
+                for (&row, exact) in doubtful.iter().zip(exact.rows()) {
+                    decision.row_mut(row - rows[0]).assign(&exact);
+                }
+            }
+            winners.extend(vote(decision.view(), self.classes));
+        }
+        Ok(Some(winners))
+    }
+
+    /// Returns the decision values from kernel values against the support vectors, shape (rows, vectors).
     ///
     /// ```
     /// # use mercer::{Kernel, model::Expansion};
@@ -220,4 +302,24 @@ impl Expansion {
             }
         }
     }
+}
+
+/// How much an error of the kernel values may weigh in the sum of each pair's machine: rounding
+/// errors are independent, so their sum grows with the square root of the sum of squares, here
+/// with eight standard deviations; and never beyond the sum of the absolute coefficients.
+fn pair_sizes(weights: &Weights, classes: usize) -> Vec<f64> {
+    let total = weights.coefficients.len() / weights.height;
+    let sums = |class: usize, row: usize| {
+        let coefficients = &weights.coefficients[row * total..(row + 1) * total];
+        coefficients[weights.segments[class].clone()]
+            .iter()
+            .fold((0.0, 0.0), |(a, s), c| (a + c.abs(), s + c * c))
+    };
+    (0..classes)
+        .flat_map(|i| (i + 1..classes).map(move |j| (i, j)))
+        .map(|(i, j)| {
+            let (a, b) = (sums(i, j - 1), sums(j, i));
+            (8.0 * f64::sqrt(a.1 + b.1)).min(a.0 + b.0)
+        })
+        .collect()
 }

@@ -273,9 +273,12 @@ impl<L: Clone> SvcModel<L> {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let samples = x.try_into()?;
+        self.decide(&x.try_into()?)
+    }
+
+    fn decide(&self, samples: &Samples) -> Result<Array2<f64>> {
         if let Some(rows) = self.precomputed {
-            crate::kernel::check_columns(&samples, rows)?;
+            crate::kernel::check_columns(samples, rows)?;
             let shape = (samples.rows(), self.machines.support.len());
             let support = &self.machines.support;
             let value = |(i, j): (usize, usize)| samples.dense_value(i, support[j]);
@@ -283,7 +286,7 @@ impl<L: Clone> SvcModel<L> {
             return self.expansion.decision_from_kernel(values.view());
         }
         // A decision is only None if it was stopped, and nothing stops it here.
-        let decision = self.expansion.decision(&samples, &|| false)?;
+        let decision = self.expansion.decision(samples, &|| false)?;
         Ok(decision.unwrap_or_default())
     }
 
@@ -296,7 +299,13 @@ impl<L: Clone> SvcModel<L> {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let winners = vote(self.decision_function(x)?.view(), self.classes.len());
+        let samples = x.try_into()?;
+        let winners = if self.precomputed.is_some() {
+            vote(self.decide(&samples)?.view(), self.classes.len())
+        } else {
+            let winners = self.expansion.predict(&samples, &|| false)?;
+            winners.unwrap_or_default() // None only if stopped, and nothing stops it here
+        };
         Ok(winners
             .into_iter()
             .map(|class| self.classes[class].clone())

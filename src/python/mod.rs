@@ -324,6 +324,29 @@ struct PyExpansion(Expansion);
 /// Work (multiplications) below which a prediction is not worth a thread.
 const SMALL_PREDICTION: usize = 1 << 20;
 
+type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+impl PyExpansion {
+    /// Runs a prediction, on this thread if it is small.
+    fn run<R: Send>(
+        &self,
+        py: Python,
+        samples: &Samples,
+        n_threads: usize,
+        predict: impl Fn(&Expansion, &Samples, Stop) -> crate::Result<Option<R>> + Sync,
+    ) -> PyResult<R> {
+        let expansion = &self.0;
+        let result = if expansion.work(samples) < SMALL_PREDICTION {
+            py.detach(|| predict(expansion, samples, &|| false))?
+        } else {
+            run::interruptible(py, n_threads, None, |monitor| {
+                predict(expansion, samples, &|| monitor.stop())
+            })??
+        };
+        result.ok_or_else(|| PyKeyboardInterrupt::new_err(()))
+    }
+}
+
 #[pymethods]
 impl PyExpansion {
     #[new]
@@ -355,18 +378,19 @@ impl PyExpansion {
         samples: &PySamples,
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (expansion, samples) = (&self.0, &samples.0);
-        let decision = if expansion.work(samples) < SMALL_PREDICTION {
-            py.detach(|| expansion.decision(samples, &|| false))?
-        } else {
-            run::interruptible(py, n_threads, None, |monitor| {
-                expansion.decision(samples, &|| monitor.stop())
-            })??
-        };
-        match decision {
-            Some(decision) => Ok(decision.into_pyarray(py)),
-            None => Err(PyKeyboardInterrupt::new_err(())),
-        }
+        let decision = self.run(py, &samples.0, n_threads, Expansion::decision)?;
+        Ok(decision.into_pyarray(py))
+    }
+
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &PySamples,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let winners = self.run(py, &samples.0, n_threads, Expansion::predict)?;
+        let winners: Vec<i64> = winners.into_iter().map(|winner| winner as i64).collect();
+        Ok(winners.into_pyarray(py))
     }
 
     fn decision_from_kernel<'py>(

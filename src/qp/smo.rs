@@ -38,8 +38,9 @@ const EASY_BLOCK: usize = 512;
 /// over all its rows.
 const LARGEST_BLOCK: usize = 4096;
 /// Variables of a block when the kernel may be indefinite. Such a problem has many local minima,
-/// and which one is found depends on the path; a block that holds all variables takes the path of
-/// LIBSVM, so that users find what they found there.
+/// and which one is found depends on the path, down to the rounding of the rows. A block that holds
+/// all variables, with rows first rounded as LIBSVM's, takes LIBSVM's path, so that users find what
+/// they found there; the true gap is reached from its end.
 const INDEFINITE_BLOCK: usize = 6000;
 /// Problems of up to this many variables are solved in f64 and far beyond the tolerance, as far as
 /// that takes no more steps than it took to get there. It costs next to nothing, and results on
@@ -261,7 +262,10 @@ impl Smo {
             return Ok(Outcome::TooNoisy);
         }
         let bytes = self.cache_bytes.unwrap_or_else(fair_share);
-        let rows = CachedRows::<T>::new(matrix, bytes)?;
+        let mut rows = CachedRows::<T>::new(matrix, bytes)?;
+        if matrix.may_be_indefinite() && beta == &problem.start {
+            rows = rows.rounded();
+        }
         let state = Variables::new(
             problem,
             matrix.diagonal(),
