@@ -12,6 +12,8 @@
 //! from the change of the coefficients. "May grow" and "may shrink" are penalties of -inf and +inf
 //! that are added to -g, so that selection is arithmetic without branches.
 
+mod nested;
+
 use super::smo::Selection;
 use crate::error::Result;
 use crate::simd::{Isa, Real, dispatch};
@@ -36,6 +38,8 @@ pub(super) struct Block<T> {
     beta: Vec<f64>,
     lower: Vec<f64>,
     upper: Vec<f64>,
+    /// The smaller block a large one is solved through, reused.
+    nested: Option<Box<Block<T>>>,
 }
 
 /// One variable as the block needs it.
@@ -57,23 +61,8 @@ impl<T: Real> Block<T> {
         entries: impl ExactSizeIterator<Item = Entry>,
         fill: impl FnOnce(&mut [T], usize) -> Result<bool>,
     ) -> Result<bool> {
-        self.size = entries.len();
-        self.stride = self.size.next_multiple_of(LANES);
-        for vector in [&mut self.diagonal, &mut self.gradient] {
-            vector.clear();
-            vector.resize(self.stride, T::ZERO);
-        }
-        self.may_grow.clear();
-        self.may_grow.resize(self.stride, -T::INFINITY);
-        self.may_shrink.clear();
-        self.may_shrink.resize(self.stride, T::INFINITY);
-        self.beta.clear();
-        self.lower.clear();
-        self.upper.clear();
+        self.resize(entries.len());
         let needed = self.size * self.stride;
-        if self.matrix.len() < needed {
-            self.matrix.resize(needed, T::ZERO);
-        }
         if !fill(&mut self.matrix[..needed], self.stride)? {
             return Ok(false);
         }
@@ -87,6 +76,28 @@ impl<T: Real> Block<T> {
             self.mark(k);
         }
         Ok(true)
+    }
+
+    /// Makes room for `size` variables, all closed.
+    fn resize(&mut self, size: usize) {
+        self.size = size;
+        self.stride = size.next_multiple_of(LANES);
+        for (vector, value) in [
+            (&mut self.diagonal, T::ZERO),
+            (&mut self.gradient, T::ZERO),
+            (&mut self.may_grow, -T::INFINITY),
+            (&mut self.may_shrink, T::INFINITY),
+        ] {
+            vector.clear();
+            vector.resize(self.stride, value);
+        }
+        for vector in [&mut self.beta, &mut self.lower, &mut self.upper] {
+            vector.clear();
+        }
+        let needed = size * self.stride;
+        if self.matrix.len() < needed {
+            self.matrix.resize(needed, T::ZERO);
+        }
     }
 
     /// Returns the coefficients.

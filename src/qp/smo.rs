@@ -57,7 +57,7 @@ const HARD_STEPS: u64 = 2;
 /// Blocks between two looks for variables to shrink away.
 const SHRINK_INTERVAL: u32 = 4;
 /// Reordering a row of the cache costs about as much as this many updates of the gradient with it.
-const REORDER_COST: f64 = 3.0;
+const REORDER_COST: f64 = 6.0;
 /// Rounding noise in the gradient beyond this share of the gap asks for rows in f64.
 const NOISE_SHARE: f64 = 0.25;
 /// The part of the tolerance left to rounding when the gap is confirmed.
@@ -507,14 +507,18 @@ impl<T: Real> Run<'_, T> {
             if !self.single.load(entries, fill)? {
                 return Ok(None);
             }
-            steps = self.single.solve(selection, target, budget, &stop);
+            steps = self.single.solve_nested(selection, target, budget, &stop);
             self.single.beta()
         } else {
             let fill = |out: &mut [f64], stride| rows.block(variables, out, stride, &stop);
             if !self.double.load(entries, fill)? {
                 return Ok(None);
             }
-            steps = self.double.solve(selection, target, budget, &stop);
+            steps = if self.matrix.may_be_indefinite() {
+                self.double.solve(selection, target, budget, &stop)
+            } else {
+                self.double.solve_nested(selection, target, budget, &stop)
+            };
             self.double.beta()
         };
         let changed: Vec<(u32, u32, f64)> = variables

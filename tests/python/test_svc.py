@@ -288,6 +288,24 @@ def test_predict_agrees_with_decision_function(wine):
     np.testing.assert_array_equal(model.predict(X), model.decision_function(X).argmax(axis=1))
 
 
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_labels_on_the_very_boundary(cancer, C):
+    # Labels are computed in float32 where that cannot change them: drive rows onto the boundary by
+    # bisection, to where float32 alone would get the signs wrong.
+    X, y = cancer
+    model = SVC(C=C).fit(X, y)
+    below = X[model.decision_function(X) < -0.5][:100]
+    above = X[model.decision_function(X) > 0.5][:100]
+    for _ in range(60):
+        middle = (below + above) / 2
+        positive = (model.decision_function(middle) > 0.0)[:, np.newaxis]
+        below, above = np.where(positive, below, middle), np.where(positive, middle, above)
+        rows = np.vstack([below, above])
+        np.testing.assert_array_equal(
+            model.predict(rows), model.classes_[(model.decision_function(rows) > 0.0).astype(int)]
+        )
+
+
 def test_ovo_values_are_the_machines(wine):
     X, y = wine
     model = SVC(decision_function_shape="ovo").fit(X, y)
