@@ -196,24 +196,53 @@ impl<T: Real> Columns<T> {
         out: &mut [&mut [T]],
         stop: &(dyn Fn() -> bool + Sync),
     ) -> bool {
-        let width = self.tile_columns();
         let work = out.len() * columns.len() * self.work_per_value();
-        let mut tiles: Vec<(usize, usize, Vec<&mut [T]>)> = Vec::new();
-        for (batch, rows) in out.chunks_mut(TILE_ROWS).enumerate() {
-            let base = tiles.len();
-            let height = rows.len();
-            tiles.extend(
-                (columns.clone().step_by(width))
-                    .map(|start| (batch * TILE_ROWS, start, Vec::with_capacity(height))),
-            );
-            for row in rows {
-                for (tile, piece) in tiles[base..].iter_mut().zip(row.chunks_mut(width)) {
-                    tile.2.push(piece);
+        let tiles = cut(out, columns, self.tile_columns());
+        self.run(rows, tiles, work, stop)
+    }
+
+    /// Writes the matrix of the packed columns with themselves, packed as rows too: the tiles on
+    /// and above the diagonal are computed, the others mirrored. Returns the number of values
+    /// computed, None if stopped.
+    pub fn fill_symmetric(
+        &self,
+        rows: &Rows<T>,
+        out: &mut [T],
+        stride: usize,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<usize> {
+        let size = self.len;
+        // Square tiles follow the diagonal closely.
+        let left_of = |row: usize| row / TILE_ROWS * TILE_ROWS;
+        let mut lines: Vec<&mut [T]> = out
+            .chunks_mut(stride)
+            .map(|line| &mut line[..size])
+            .collect();
+        let mut tiles = cut(&mut lines, 0..size, TILE_ROWS);
+        tiles.retain(|&(row, column, _)| column >= row);
+        let computed: usize = (0..size).map(|row| size - left_of(row)).sum();
+        if !self.run(rows, tiles, computed * self.work_per_value(), stop) {
+            return None;
+        }
+        for start in (0..size).step_by(PANEL) {
+            for column in 0..left_of(start) {
+                for row in start..(start + PANEL).min(size) {
+                    out[row * stride + column] = out[column * stride + row];
                 }
             }
         }
-        let run = |scratch: &mut Scratch<T>,
-                   (row, column, mut out): (usize, usize, Vec<&mut [T]>)| {
+        Some(computed)
+    }
+
+    /// Computes tiles, in parallel if the work is worth it. Returns false if stopped.
+    fn run(
+        &self,
+        rows: &Rows<T>,
+        tiles: Vec<Tile<T>>,
+        work: usize,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> bool {
+        let run = |scratch: &mut Scratch<T>, (row, column, mut out): Tile<T>| {
             if stop() {
                 return false;
             }
@@ -226,7 +255,7 @@ impl<T: Real> Columns<T> {
         } else {
             tiles
                 .into_par_iter()
-                .map_init(Scratch::default, |scratch, tile| run(scratch, tile))
+                .map_init(Scratch::default, run)
                 .reduce(|| true, |a, b| a && b)
         }
     }
@@ -359,6 +388,28 @@ impl<T: Real> Columns<T> {
             _ => unreachable!("rows are packed by the columns they meet"),
         }
     }
+}
+
+/// The first row and column of a tile, and where its rows are to be written.
+type Tile<'a, T> = (usize, usize, Vec<&'a mut [T]>);
+
+/// Cuts rows of output into tiles of [`TILE_ROWS`] rows and `width` columns.
+fn cut<'a, T>(out: &'a mut [&mut [T]], columns: Range<usize>, width: usize) -> Vec<Tile<'a, T>> {
+    let mut tiles: Vec<Tile<T>> = Vec::new();
+    for (batch, rows) in out.chunks_mut(TILE_ROWS).enumerate() {
+        let base = tiles.len();
+        let height = rows.len();
+        tiles.extend(
+            (columns.clone().step_by(width))
+                .map(|start| (batch * TILE_ROWS, start, Vec::with_capacity(height))),
+        );
+        for row in rows {
+            for (tile, piece) in tiles[base..].iter_mut().zip(row.chunks_mut(width)) {
+                tile.2.push(piece);
+            }
+        }
+    }
+    tiles
 }
 
 fn is_basic(kernel: &Kernel) -> bool {

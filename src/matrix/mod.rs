@@ -1,7 +1,7 @@
 //! The kernel matrix of a problem, row by row on demand.
 //!
 //! [`KernelMatrix`] says what the matrix is: a kernel, samples, and which sample stands behind
-//! each variable. [`CachedRows`] computes its rows in blocks, in `f32` or `f64`, and keeps the most
+//! each variable. `CachedRows` computes its rows in blocks, in `f32` or `f64`, and keeps the most
 //! recently used ones. The solver orders its variables so that the active ones come first; columns
 //! follow that order ("positions"), so a row of an active set is a prefix. Rows are named by
 //! variable, which never changes.
@@ -50,6 +50,14 @@ pub struct KernelMatrix<'a> {
 
 impl<'a> KernelMatrix<'a> {
     /// Describes the matrix of `kernel` over rows `index` of `samples`.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, matrix::KernelMatrix};
+    /// let oblong = Samples::try_from(ndarray::array![[1.0, 2.0]].view())?;
+    /// assert!(KernelMatrix::new(&Kernel::rbf(1.0), &oblong, vec![0]).is_ok());
+    /// assert!(KernelMatrix::new(&Kernel::Precomputed, &oblong, vec![0]).is_err());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If a kernel parameter is out of range, a precomputed matrix is not square, or the user's
@@ -122,6 +130,13 @@ impl<'a> KernelMatrix<'a> {
     }
 
     /// Returns how many kernel values have been computed.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, matrix::KernelMatrix};
+    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
+    /// assert_eq!(KernelMatrix::new(&Kernel::rbf(1.0), &samples, vec![0])?.evaluations(), 0);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn evaluations(&self) -> u64 {
         self.evaluations.load(Ordering::Relaxed)
     }
@@ -144,16 +159,39 @@ impl<'a> KernelMatrix<'a> {
     }
 
     /// Returns the number of variables.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, matrix::KernelMatrix};
+    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
+    /// // Several variables may share a sample.
+    /// assert_eq!(KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 0])?.len(), 2);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.index.len()
     }
 
     /// Tells whether there are no variables.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, matrix::KernelMatrix};
+    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
+    /// assert!(KernelMatrix::new(&Kernel::linear(), &samples, vec![])?.is_empty());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
     /// Returns k(x_i, x_i) for every variable.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, matrix::KernelMatrix};
+    /// let samples = Samples::try_from(ndarray::array![[1.0], [3.0]].view())?;
+    /// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![1, 0, 1])?;
+    /// assert_eq!(matrix.diagonal(), [9.0, 1.0, 9.0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn diagonal(&self) -> &[f64] {
         &self.diagonal
     }
@@ -386,19 +424,18 @@ impl<'a, T: Real> CachedRows<'a, T> {
             .iter()
             .map(|&variable| matrix.index[variable as usize])
             .collect();
-        matrix.count(size, size);
         if self.columns.is_some() {
             let center = matrix.center.as_deref();
             let columns = Columns::<B>::new(&matrix.kernel, matrix.samples, &index, center);
             let rows = columns.pack_rows(matrix.samples, &index);
-            let mut out: Vec<&mut [B]> =
-                out.chunks_mut(stride).map(|row| &mut row[..size]).collect();
-            let done = columns.fill(&rows, 0..size, &mut out, stop);
+            let computed = columns.fill_symmetric(&rows, out, stride, stop);
+            matrix.count(computed.unwrap_or(0), 1);
             if self.rounded {
-                out.iter_mut().for_each(|row| round(row));
+                round(out);
             }
-            return Ok(done);
+            return Ok(computed.is_some());
         }
+        matrix.count(size, size);
         let mut out: Vec<&mut [B]> = out.chunks_mut(stride).map(|row| &mut row[..size]).collect();
         matrix.given_rows(&index, &index, &mut out, stop)
     }

@@ -177,12 +177,59 @@ pub struct Progress {
 /// ```
 pub trait Monitor: Sync {
     /// Asked often; true ends the solver with [`Status::Interrupted`].
+    ///
+    /// ```
+    /// use mercer::{Kernel, Svc, qp::{Monitor, Status}};
+    /// struct Impatient;
+    /// impl Monitor for Impatient {
+    ///     fn stop(&self) -> bool {
+    ///         true
+    ///     }
+    /// }
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// let svc = Svc::new(Kernel::linear());
+    /// let model = svc.fit_weighted(x.view(), &[0, 1], &[1.0, 1.0], &Impatient)?;
+    /// assert_eq!(model.reports()[0].status, Status::Interrupted);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     fn stop(&self) -> bool {
         false
     }
     /// Told when one of several machines begins.
+    ///
+    /// ```
+    /// use mercer::{Kernel, Svc, qp::Monitor};
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// struct Count(AtomicUsize);
+    /// impl Monitor for Count {
+    ///     fn machine(&self, _index: usize, of: usize) {
+    ///         self.0.fetch_add(1, Ordering::Relaxed);
+    ///         assert_eq!(of, 3); // pairs of three classes
+    ///     }
+    /// }
+    /// let x = ndarray::array![[0.0], [1.0], [2.0]];
+    /// let count = Count(AtomicUsize::new(0));
+    /// Svc::new(Kernel::linear()).fit_weighted(x.view(), &[0, 1, 2], &[1.0; 3], &count)?;
+    /// assert_eq!(count.0.into_inner(), 3);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     fn machine(&self, _index: usize, _of: usize) {}
     /// Told about ten times a second.
+    ///
+    /// ```
+    /// use mercer::qp::{Monitor, Progress};
+    /// struct Lowest(std::sync::Mutex<f64>);
+    /// impl Monitor for Lowest {
+    ///     fn progress(&self, progress: &Progress) {
+    ///         if let Ok(mut lowest) = self.0.lock() {
+    ///             *lowest = lowest.min(progress.gap);
+    ///         }
+    ///     }
+    /// }
+    /// let lowest = Lowest(f64::INFINITY.into());
+    /// lowest.progress(&Progress { iterations: 10, gap: 0.5, active: 100, seconds: 0.1 });
+    /// assert_eq!(*lowest.0.lock().unwrap(), 0.5);
+    /// ```
     fn progress(&self, _progress: &Progress) {}
 }
 

@@ -115,7 +115,14 @@ impl Default for Smo {
 
 /// A solution of a [`DualProblem`].
 ///
-/// See [`DualProblem`] for an example.
+/// ```
+/// use mercer::{Kernel, Samples, formulation::hinge, matrix::KernelMatrix, qp::{Smo, Unwatched}};
+/// let samples = Samples::try_from(ndarray::array![[1.0], [3.0]].view())?;
+/// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 1])?;
+/// let solution = Smo::default().solve(&hinge(&[true, false], &[9.0, 9.0]), &matrix, &Unwatched)?;
+/// assert_eq!((solution.beta, solution.bias), (vec![0.5, -0.5], 2.0)); // f(x) = 2 - x
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Solution {
     /// The coefficients.
@@ -129,6 +136,25 @@ pub struct Solution {
 
 impl Smo {
     /// Solves a problem. Running out of time or steps is a [`Status`], not an error.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{DualProblem, Smo, Unwatched}};
+    /// // The point of the simplex nearest to (0.9, 0.6, 0.1): K is the identity.
+    /// let samples = Samples::try_from(ndarray::Array2::eye(3).view())?;
+    /// let matrix = KernelMatrix::new(&Kernel::Precomputed, &samples, vec![0, 1, 2])?;
+    /// let problem = DualProblem {
+    ///     linear: vec![-0.9, -0.6, -0.1],
+    ///     lower: vec![0.0; 3],
+    ///     upper: vec![1.0; 3],
+    ///     ridge: vec![0.0; 3],
+    ///     start: vec![1.0, 0.0, 0.0],
+    /// };
+    /// let nearest = Smo::default().solve(&problem, &matrix, &Unwatched)?.beta;
+    /// for (found, expected) in nearest.iter().zip([0.65, 0.35, 0.0]) {
+    ///     assert!((found - expected).abs() < 1e-3);
+    /// }
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the vectors differ in length, the start is not feasible, the tolerance is not positive,

@@ -9,8 +9,8 @@ use super::{Block, Selection};
 use crate::qp::kkt::{gap, thresholds};
 use crate::simd::{Isa, Real, dispatch};
 
-/// Blocks up to this size are solved by pair steps at once.
-const LARGE: usize = 768;
+/// Blocks up to this size are solved by pair steps at once; larger ones are those of hard problems.
+const LARGE: usize = 1024;
 /// Variables of the smaller blocks: their matrix of f32 stays in the second cache.
 const SMALL: usize = 384;
 /// Of these, at least so many on each side are the most violating ones.
