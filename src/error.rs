@@ -97,3 +97,10 @@ impl Error {
         }
     }
 }
+
+/// Converting samples into samples cannot fail, so that they are accepted wherever arrays are.
+impl From<std::convert::Infallible> for Error {
+    fn from(never: std::convert::Infallible) -> Self {
+        match never {}
+    }
+}

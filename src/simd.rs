@@ -9,6 +9,15 @@ use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 /// The instruction set a hot loop is compiled for.
+///
+/// ```
+/// use mercer::simd::Isa;
+/// let which = match Isa::detect() {
+///     Isa::Avx2 => "256-bit vectors",
+///     Isa::Portable => "whatever there is",
+/// };
+/// assert!(!which.is_empty());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Isa {
     /// What every CPU of the target architecture has.
@@ -19,6 +28,11 @@ pub enum Isa {
 
 impl Isa {
     /// Returns the best instruction set of this CPU that has a code path.
+    ///
+    /// ```
+    /// use mercer::simd::Isa;
+    /// assert_eq!(Isa::detect(), Isa::detect()); // it does not change while a program runs
+    /// ```
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
@@ -30,6 +44,15 @@ impl Isa {
 }
 
 /// The numbers kernel rows are made of: `f32` or `f64`.
+///
+/// ```
+/// use mercer::simd::Real;
+/// fn squared_norm<T: Real>(x: &[T]) -> f64 {
+///     x.iter().fold(T::ZERO, |sum, &x| x.multiply_add::<false>(x, sum)).to_f64()
+/// }
+/// assert_eq!(squared_norm(&[3.0f32, 4.0]), 25.0);
+/// assert_eq!(squared_norm(&[3.0f64, 4.0]), 25.0);
+/// ```
 pub trait Real:
     bytemuck::Pod
     + PartialOrd
@@ -53,27 +76,68 @@ pub trait Real:
     /// Half the distance from 1 to the next number: the relative error of one rounding.
     const ROUNDOFF: f64;
     /// Rounds to this type.
+    ///
+    /// ```
+    /// # use mercer::simd::Real;
+    /// assert_eq!(<f32 as Real>::from_f64(0.1), 0.1f32);
+    /// ```
     fn from_f64(value: f64) -> Self;
     /// Widens to `f64`.
+    ///
+    /// ```
+    /// # use mercer::simd::Real;
+    /// assert_eq!(0.5f32.to_f64(), 0.5f64);
+    /// ```
     fn to_f64(self) -> f64;
     /// `self * factor + term`, fused where the code path has the instruction.
+    ///
+    /// ```
+    /// # use mercer::simd::Real;
+    /// assert_eq!(2.0f32.multiply_add::<false>(3.0, 4.0), 10.0);
+    /// assert_eq!(2.0f32.multiply_add::<true>(3.0, 4.0), 10.0); // one rounding, here none
+    /// ```
     fn multiply_add<const FMA: bool>(self, factor: Self, term: Self) -> Self;
-    /// The exponential; see [`crate::kernel::exp`] for its error bound.
+    /// The exponential, to two units in the last place where the result is a normal number;
+    /// smaller results are 0.
+    ///
+    /// ```
+    /// # use mercer::simd::Real;
+    /// assert!((1.0f64.exponential::<false>() - std::f64::consts::E).abs() < 1e-15);
+    /// assert_eq!((-1e4f64).exponential::<false>(), 0.0);
+    /// ```
     fn exponential<const FMA: bool>(self) -> Self;
     /// Absolute value.
+    ///
+    /// ```
+    /// # use mercer::simd::Real;
+    /// assert_eq!((-2.0f32).absolute(), 2.0);
+    /// ```
     fn absolute(self) -> Self;
     /// Square root.
+    ///
+    /// ```
+    /// # use mercer::simd::Real;
+    /// assert_eq!(9.0f32.square_root(), 3.0);
+    /// ```
     fn square_root(self) -> Self;
-    /// Runs `f` for this type's flavour of a slice of samples.
-    fn borrow(values: &crate::data::Values) -> Option<&[Self]>;
 
     /// The larger of two numbers that are not NaN (compiles to one instruction).
+    ///
+    /// ```
+    /// # use mercer::simd::Real;
+    /// assert_eq!(1.0f32.larger(2.0), 2.0);
+    /// ```
     #[inline(always)]
     fn larger(self, other: Self) -> Self {
         if self > other { self } else { other }
     }
 
     /// The smaller of two numbers that are not NaN (compiles to one instruction).
+    ///
+    /// ```
+    /// # use mercer::simd::Real;
+    /// assert_eq!(1.0f32.smaller(2.0), 1.0);
+    /// ```
     #[inline(always)]
     fn smaller(self, other: Self) -> Self {
         if self < other { self } else { other }
@@ -81,7 +145,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($type:ty, $variant:ident, $exp:path) => {
+    ($type:ty, $exp:path) => {
         impl Real for $type {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -115,17 +179,11 @@ macro_rules! real {
             fn square_root(self) -> Self {
                 self.sqrt()
             }
-            fn borrow(values: &crate::data::Values) -> Option<&[Self]> {
-                match values {
-                    crate::data::Values::$variant(values) => Some(values),
-                    _ => None,
-                }
-            }
         }
     };
 }
-real!(f32, Single, crate::kernel::exp::exp_f32::<FMA>);
-real!(f64, Double, crate::kernel::exp::exp_f64::<FMA>);
+real!(f32, crate::kernel::exp::exp_f32::<FMA>);
+real!(f64, crate::kernel::exp::exp_f64::<FMA>);
 
 /// Defines a function that runs `$body` (an `#[inline(always)]` function generic in
 /// `<T, const FMA: bool>`) compiled for the given instruction set.

@@ -9,6 +9,12 @@ use crate::error::{Error, Result};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 /// Numbers in the precision they came in.
+///
+/// ```
+/// use mercer::data::Values;
+/// assert_eq!(Values::from(vec![1.0f32, 2.0]), Values::Single(vec![1.0, 2.0]));
+/// assert_eq!(Values::from(vec![1.0f64, 2.0]), Values::Double(vec![1.0, 2.0]));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Single precision.
@@ -330,6 +336,9 @@ where
     type Error = Error;
 
     /// Copies an array of any memory order.
+    ///
+    /// # Errors
+    /// If a value is not finite.
     fn try_from(x: ArrayView2<'_, T>) -> Result<Self> {
         let (rows, columns) = x.dim();
         let mut values = vec![T::ZERO; rows * columns];

@@ -12,8 +12,10 @@
 //! and their sums, products and multiples, a matrix computed beforehand, and the user's own.
 
 mod epilogue;
-pub mod exp;
+pub(crate) mod exp;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod tile;
 
 use crate::data::Samples;
@@ -54,6 +56,26 @@ pub(crate) use tile::{Columns, PANEL};
 /// ```
 pub trait UserKernel: fmt::Debug + Send + Sync {
     /// Writes k(a_i, b_j) for i in `rows` and j in `columns` into `out`, row after row.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, UserKernel};
+    /// #[derive(Debug)]
+    /// struct Constant(f64);
+    ///
+    /// impl UserKernel for Constant {
+    ///     fn block(
+    ///         &self, _: &Samples, rows: &[usize], _: &Samples, columns: &[usize], out: &mut [f64],
+    ///     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    ///         assert_eq!(out.len(), rows.len() * columns.len());
+    ///         out.fill(self.0);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let x = ndarray::array![[1.0], [2.0]].view().try_into()?;
+    /// assert_eq!(Kernel::user(Constant(3.0)).matrix(&x, &x)?[[0, 1]], 3.0);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Errors
     /// Whatever the kernel cannot do; it ends the fit as [`Error::UserKernel`].
@@ -161,9 +183,23 @@ impl Kernel {
         }
     }
 
-    /// Wraps a kernel of the user's own.
+    /// Wraps a kernel of the user's own; [`UserKernel`] has a whole one.
     ///
-    /// See [`UserKernel`] for an example.
+    /// ```
+    /// # use mercer::{Kernel, Samples, UserKernel};
+    /// # #[derive(Debug)]
+    /// # struct Constant(f64);
+    /// # impl UserKernel for Constant {
+    /// #     fn block(
+    /// #         &self, _: &Samples, _: &[usize], _: &Samples, _: &[usize], out: &mut [f64],
+    /// #     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// #         out.fill(self.0);
+    /// #         Ok(())
+    /// #     }
+    /// # }
+    /// let kernel = Kernel::user(Constant(3.0));
+    /// assert!(matches!(kernel, Kernel::User(_)));
+    /// ```
     pub fn user(kernel: impl UserKernel + 'static) -> Self {
         Kernel::User(Arc::new(kernel))
     }
@@ -407,8 +443,8 @@ impl<F: Fn(&[f64], &[f64]) -> f64 + Send + Sync> UserKernel for RowFunction<F> {
         use rayon::prelude::*;
         let width = b.columns();
         let mut right = vec![0.0; columns.len() * width];
-        for (&j, z) in columns.iter().zip(right.chunks_mut(width.max(1))) {
-            b.copy_row(j, z);
+        for (k, &j) in columns.iter().enumerate() {
+            b.copy_row(j, &mut right[k * width..][..width]);
         }
         let right = &right;
         out.par_chunks_mut(columns.len())
@@ -416,8 +452,9 @@ impl<F: Fn(&[f64], &[f64]) -> f64 + Send + Sync> UserKernel for RowFunction<F> {
             .for_each(|(values, &i)| {
                 let mut x = vec![0.0; a.columns()];
                 a.copy_row(i, &mut x);
-                for (value, z) in values.iter_mut().zip(right.chunks(width.max(1))) {
-                    *value = (self.0)(&x, z);
+                // Rows may have no entries, so they are not the chunks of anything.
+                for (k, value) in values.iter_mut().enumerate() {
+                    *value = (self.0)(&x, &right[k * width..][..width]);
                 }
             });
         Ok(())

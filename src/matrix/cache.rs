@@ -44,6 +44,8 @@ pub struct RowCache<T> {
     oldest: u32,
     free: Vec<u32>,
     capacity: usize,
+    row_length: usize,
+    /// The distance between rows: the row length, rounded up to cache lines.
     stride: usize,
     slabs: Vec<MmapMut>,
     rows_per_slab: usize,
@@ -55,6 +57,13 @@ pub struct RowCache<T> {
 impl<T: Real> RowCache<T> {
     /// Makes a cache for keys below `keys` and rows of up to `row_length` numbers, holding as many
     /// rows as fit `bytes`, at least two. Memory is taken as rows come.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let cache = RowCache::<f32>::new(1000, 16, 5 * 16 * 4)?;
+    /// assert_eq!(cache.capacity(), 5);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the sizes overflow.
@@ -76,6 +85,7 @@ impl<T: Real> RowCache<T> {
             oldest: NONE,
             free: Vec::new(),
             capacity,
+            row_length,
             stride,
             slabs: Vec::new(),
             rows_per_slab,
@@ -86,32 +96,79 @@ impl<T: Real> RowCache<T> {
     }
 
     /// Returns how many rows fit.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// assert_eq!(RowCache::<f32>::new(10, 3, 0)?.capacity(), 2); // never fewer
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
     /// Returns how many rows are held.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// cache.insert(7)?;
+    /// assert_eq!(cache.len(), 1);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.key_of.len() - self.free.len()
     }
 
     /// Tells whether no row is held.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// assert!(RowCache::<f64>::new(10, 3, 1 << 10)?.is_empty());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns how many look-ups found their row.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// cache.insert(7)?;
+    /// cache.get(7, 0);
+    /// assert_eq!(cache.hits(), 1);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn hits(&self) -> u64 {
         self.hits
     }
 
     /// Returns how many look-ups did not.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// cache.get(7, 0);
+    /// assert_eq!(cache.misses(), 1);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn misses(&self) -> u64 {
         self.misses
     }
 
     /// Looks a row up, marks it as used, and returns its slot if at least `length` entries of it
     /// are valid.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// let slot = cache.insert(7)?;
+    /// cache.fill(&[slot], 2, |rows| rows[0].fill(1.0));
+    /// assert_eq!(cache.get(7, 2), Some(slot));
+    /// assert_eq!(cache.get(7, 3), None); // too short
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn get(&mut self, key: u32, length: usize) -> Option<u32> {
         let slot = self.slot_of[key as usize];
         if slot != NONE && self.length_of[slot as usize] >= length {
@@ -125,18 +182,43 @@ impl<T: Real> RowCache<T> {
     }
 
     /// Returns the slot of a row without marking it as used, however long it is.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// let slot = cache.insert(7)?;
+    /// assert_eq!((cache.peek(7), cache.peek(8)), (Some(slot), None));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn peek(&self, key: u32) -> Option<u32> {
         let slot = self.slot_of[key as usize];
         (slot != NONE).then_some(slot)
     }
 
     /// Returns how many leading entries of the row in a slot are valid.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// let slot = cache.insert(7)?;
+    /// assert_eq!(cache.length(slot), 0);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn length(&self, slot: u32) -> usize {
         self.length_of[slot as usize]
     }
 
     /// Gives `key` a slot as the most recently used row; if it has none, a free one or that of
     /// the least recently used row. The row keeps its valid entries if it had a slot.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// let slot = cache.insert(7)?;
+    /// assert_eq!(cache.insert(7)?, slot);
+    /// assert_ne!(cache.insert(8)?, slot);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the system refuses memory and no row is held that could make way.
@@ -161,6 +243,15 @@ impl<T: Real> RowCache<T> {
     }
 
     /// Returns the valid entries of a slot.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// let slot = cache.insert(7)?;
+    /// cache.fill(&[slot], 2, |rows| rows[0].copy_from_slice(&[1.0, 2.0]));
+    /// assert_eq!(cache.row(slot), [1.0, 2.0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn row(&self, slot: u32) -> &[T] {
         let slot = slot as usize;
         let slab = bytemuck::cast_slice::<u8, T>(&self.slabs[slot / self.rows_per_slab]);
@@ -169,6 +260,18 @@ impl<T: Real> RowCache<T> {
 
     /// Lets `write` fill the leading `length` entries of distinct slots, given in their order, and
     /// marks them valid.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// let slots = [cache.insert(7)?, cache.insert(8)?];
+    /// cache.fill(&slots, 1, |rows| {
+    ///     rows[0][0] = 7.0;
+    ///     rows[1][0] = 8.0;
+    /// });
+    /// assert_eq!(cache.row(slots[1]), [8.0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Panics
     /// If a slot is named twice or `length` exceeds the row length.
@@ -179,9 +282,9 @@ impl<T: Real> RowCache<T> {
         write: impl FnOnce(&mut [&mut [T]]) -> R,
     ) -> R {
         assert!(
-            length <= self.stride,
+            length <= self.row_length,
             "a row has at most {} entries",
-            self.stride
+            self.row_length
         );
         let mut position = vec![NONE; self.key_of.len()];
         for (at, &slot) in slots.iter().enumerate() {
@@ -207,6 +310,15 @@ impl<T: Real> RowCache<T> {
     }
 
     /// Forgets a row.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// cache.insert(7)?;
+    /// cache.remove(7);
+    /// assert_eq!(cache.peek(7), None);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn remove(&mut self, key: u32) {
         if let Some(slot) = self.peek(key) {
             self.unlink(slot);
@@ -219,6 +331,16 @@ impl<T: Real> RowCache<T> {
 
     /// Reorders the leading entries of every row: entry p becomes what entry `order[p]` was. Rows
     /// shorter than `order` are forgotten.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// let slot = cache.insert(7)?;
+    /// cache.fill(&[slot], 3, |rows| rows[0].copy_from_slice(&[0.0, 1.0, 2.0]));
+    /// cache.reorder(&[1, 0]);
+    /// assert_eq!(cache.row(slot), [1.0, 0.0, 2.0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn reorder(&mut self, order: &[u32]) {
         for slot in 0..self.key_of.len() {
             let key = self.key_of[slot];

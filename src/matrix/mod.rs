@@ -8,6 +8,8 @@
 
 mod cache;
 mod memory;
+#[cfg(test)]
+mod tests;
 
 use crate::data::Samples;
 use crate::error::{Error, Result};

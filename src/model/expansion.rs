@@ -49,6 +49,18 @@ impl Expansion {
     /// (classes - 1, support vectors), `intercept` an entry per pair of classes. `support` may be
     /// None if only [`decision_from_kernel`](Self::decision_from_kernel) is used.
     ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, model::Expansion};
+    /// // Three classes with one support vector each: two rows, three machines.
+    /// let support = Samples::try_from(ndarray::array![[0.0], [1.0], [2.0]].view())?;
+    /// let coefficients = ndarray::array![[1.0, -1.0, -1.0], [1.0, 1.0, -1.0]];
+    /// let intercept = [0.5, 1.0, 1.5];
+    /// Expansion::new(
+    ///     Kernel::linear(), Some(support), &[1, 1, 1], coefficients.view(), &intercept,
+    /// )?;
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the shapes do not fit together.
     pub fn new(
@@ -138,6 +150,19 @@ impl Expansion {
 
     /// Returns the values of all machines, shape (rows, pairs of classes); machine (i, j), i < j,
     /// is positive for class i. None if `stop` said so.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, model::Expansion};
+    /// # let support = Samples::try_from(ndarray::array![[1.0], [-1.0]].view())?;
+    /// # let coefficients = ndarray::array![[0.5, -0.5]];
+    /// # let f = Expansion::new(
+    /// #     Kernel::linear(), Some(support), &[1, 1], coefficients.view(), &[0.0],
+    /// # )?;
+    /// let x = Samples::try_from(ndarray::array![[3.0], [-2.0]].view())?;
+    /// assert_eq!(f.decision(&x, &|| false)?, Some(ndarray::array![[3.0], [-2.0]]));
+    /// assert_eq!(f.decision(&x, &|| true)?, None);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the rows are not as long as the support vectors, the user's kernel fails, or the kernel

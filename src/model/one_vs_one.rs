@@ -44,6 +44,17 @@ pub struct OneVsOne {
 impl OneVsOne {
     /// Trains the machines: `labels` are class numbers below `classes`, `cost[i]` is C_i.
     ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, model::OneVsOne, qp::{Smo, Unwatched}};
+    /// let samples = Samples::try_from(ndarray::array![[0.0], [1.0], [3.0]].view())?;
+    /// let (labels, cost) = ([0, 1, 2], [10.0; 3]);
+    /// let trained = OneVsOne::fit(
+    ///     &Kernel::linear(), &samples, &labels, 3, &cost, &Smo::default(), &Unwatched,
+    /// )?;
+    /// assert_eq!((trained.intercept.len(), trained.dual_coef.dim()), (3, (2, 3)));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If lengths differ, a cost is not positive, a class is empty, or as [`Smo::solve`].
     pub fn fit(

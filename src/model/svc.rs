@@ -27,6 +27,14 @@ pub struct Svc {
 
 impl Svc {
     /// Makes a classifier with C = 1 and tolerance 1e-3.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svc};
+    /// let svc = Svc::new(Kernel::rbf(0.5));
+    /// let model = svc.fit(ndarray::array![[-1.0], [1.0]].view(), &[0, 1])?;
+    /// assert_eq!(model.predict(ndarray::array![[-2.0]].view())?, [0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn new(kernel: Kernel) -> Self {
         Svc {
             kernel,
@@ -105,6 +113,16 @@ impl Svc {
     }
 
     /// Trains on the rows of `x` with one label each, on the threads of the current rayon pool.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, Svc};
+    /// let svc = Svc::new(Kernel::linear());
+    /// let dense = ndarray::array![[-1.0, 0.0], [0.0, 2.0]];
+    /// let sparse = Samples::csr(vec![-1.0, 2.0], &[0i32, 1], &[0, 1, 2], 2)?;
+    /// let (a, b) = (svc.fit(dense.view(), &["a", "b"])?, svc.fit(sparse, &["a", "b"])?);
+    /// assert_eq!(a.machines().dual_coef, b.machines().dual_coef);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If a parameter is out of range, an entry is not finite, the lengths differ or there are
@@ -232,6 +250,14 @@ pub struct SvcModel<L> {
 
 impl<L: Clone> SvcModel<L> {
     /// Returns the classes in order.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svc};
+    /// let x = ndarray::array![[0.0], [1.0], [2.0]];
+    /// let model = Svc::new(Kernel::linear()).fit(x.view(), &["no", "yes", "maybe"])?;
+    /// assert_eq!(model.classes(), ["maybe", "no", "yes"]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn classes(&self) -> &[L] {
         &self.classes
     }
@@ -250,6 +276,15 @@ impl<L: Clone> SvcModel<L> {
     }
 
     /// Returns what the solver did for each pair of classes.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svc, qp::Status};
+    /// let x = ndarray::array![[0.0], [1.0], [2.0]];
+    /// let model = Svc::new(Kernel::linear()).fit(x.view(), &[0, 1, 2])?;
+    /// assert_eq!(model.reports().len(), 3);
+    /// assert!(model.reports().iter().all(|report| report.status == Status::Converged));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn reports(&self) -> &[Report] {
         &self.machines.reports
     }
@@ -279,10 +314,15 @@ impl<L: Clone> SvcModel<L> {
     fn decide(&self, samples: &Samples) -> Result<Array2<f64>> {
         if let Some(rows) = self.precomputed {
             crate::kernel::check_columns(samples, rows)?;
-            let shape = (samples.rows(), self.machines.support.len());
             let support = &self.machines.support;
-            let value = |(i, j): (usize, usize)| samples.dense_value(i, support[j]);
-            let values = Array2::from_shape_fn(shape, value);
+            let mut row = vec![0.0; rows];
+            let mut values = Array2::zeros((samples.rows(), support.len()));
+            for (i, mut values) in values.rows_mut().into_iter().enumerate() {
+                samples.copy_row(i, &mut row);
+                for (value, &j) in values.iter_mut().zip(support) {
+                    *value = row[j];
+                }
+            }
             return self.expansion.decision_from_kernel(values.view());
         }
         // A decision is only None if it was stopped, and nothing stops it here.
@@ -291,6 +331,14 @@ impl<L: Clone> SvcModel<L> {
     }
 
     /// Returns the predicted class of each row.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svc};
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// let model = Svc::new(Kernel::linear()).fit(x.view(), &["left", "right"])?;
+    /// assert_eq!(model.predict(ndarray::array![[7.0]].view())?, ["right"]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`decision_function`](Self::decision_function).

@@ -21,6 +21,8 @@
 mod block;
 mod kkt;
 mod smo;
+#[cfg(test)]
+mod tests;
 mod variables;
 mod working_set;
 

@@ -140,7 +140,7 @@ impl Smo {
     /// ```
     /// # use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{DualProblem, Smo, Unwatched}};
     /// // The point of the simplex nearest to (0.9, 0.6, 0.1): K is the identity.
-    /// let samples = Samples::try_from(ndarray::Array2::eye(3).view())?;
+    /// let samples = Samples::try_from(ndarray::Array2::<f64>::eye(3).view())?;
     /// let matrix = KernelMatrix::new(&Kernel::Precomputed, &samples, vec![0, 1, 2])?;
     /// let problem = DualProblem {
     ///     linear: vec![-0.9, -0.6, -0.1],
@@ -447,7 +447,7 @@ impl<T: Real> Run<'_, T> {
                 // The inactive gradients are not needed: the restart computes all of them.
                 return Ok(Outcome::TooNoisy);
             }
-            until_shrink -= 1;
+            until_shrink = until_shrink.saturating_sub(1);
             if self.settings.shrinking && until_shrink == 0 && !tiny {
                 self.shrink(m, big_m);
                 until_shrink = SHRINK_INTERVAL;

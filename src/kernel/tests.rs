@@ -1,0 +1,608 @@
+//! Kernel values against the formulas, with error bounds that follow from them.
+
+use super::*;
+use crate::simd::{Isa, Real};
+use proptest::prelude::*;
+
+/// A pseudo-random number in [-1, 1) for a place in a table (SplitMix64).
+fn noise(seed: usize, i: usize, j: usize) -> f64 {
+    let mut z = (seed as u64) << 40 | (i as u64) << 20 | j as u64;
+    for _ in 0..2 {
+        z = z.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^= z >> 31;
+    }
+    (z >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+}
+
+/// A table of numbers and the same as samples, dense and sparse.
+struct Data {
+    rows: Vec<Vec<f64>>,
+    dense: Samples,
+    sparse: Samples,
+}
+
+impl Data {
+    /// About half of the entries are zero; numbers fit f32, so that rounding to it loses nothing.
+    fn new(rows: usize, columns: usize, seed: usize) -> Self {
+        Self::from_fn(rows, columns, |i, j| {
+            let value = 1.5 * noise(seed, i, j);
+            if noise(seed + 1, i, j) > 0.0 {
+                0.0
+            } else {
+                f64::from(value as f32)
+            }
+        })
+    }
+
+    fn from_fn(rows: usize, columns: usize, value: impl Fn(usize, usize) -> f64) -> Self {
+        let array = ndarray::Array2::from_shape_fn((rows, columns), |(i, j)| value(i, j));
+        let (mut data, mut indices, mut starts) = (Vec::new(), Vec::new(), vec![0i64]);
+        for row in array.rows() {
+            for (j, &value) in row.iter().enumerate() {
+                if value != 0.0 {
+                    data.push(value);
+                    indices.push(j as i64);
+                }
+            }
+            starts.push(data.len() as i64);
+        }
+        Data {
+            rows: array.rows().into_iter().map(|row| row.to_vec()).collect(),
+            dense: Samples::try_from(array.view()).expect("finite"),
+            sparse: Samples::csr(data, &indices, &starts, columns).expect("a valid structure"),
+        }
+    }
+
+    fn all(&self) -> Vec<usize> {
+        (0..self.rows.len()).collect()
+    }
+
+    fn mean(&self) -> Vec<f64> {
+        self.dense.mean(&self.all())
+    }
+}
+
+fn kernels() -> Vec<Kernel> {
+    let sigmoid = |coef0| Kernel::Sigmoid { gamma: 0.4, coef0 };
+    let laplacian = Kernel::Laplacian { gamma: 0.3 };
+    let multiquadric = Kernel::InverseMultiquadric { c: 0.7 };
+    let mut kernels = vec![
+        Kernel::linear(),
+        Kernel::rbf(0.35),
+        Kernel::rbf(0.0),
+        Kernel::rbf(40.0),
+        sigmoid(-0.5),
+        sigmoid(0.25),
+        laplacian.clone(),
+        multiquadric.clone(),
+    ];
+    kernels.extend([0, 1, 2, 3, 5].map(|degree| Kernel::polynomial(0.6, 0.8, degree)));
+    kernels.push(Kernel::polynomial(0.6, -0.8, 3));
+    // Nests with and without inner products, with and without distances, three levels deep.
+    kernels.push(Kernel::rbf(0.2) + 0.1 * Kernel::linear());
+    kernels.push(laplacian.clone() * Kernel::rbf(0.1));
+    kernels.push(2.5 * (laplacian.clone() + laplacian.clone() * laplacian.clone()));
+    kernels.push(0.0 * Kernel::linear());
+    kernels.push(Kernel::Sum(vec![multiquadric.clone()]));
+    kernels.push(
+        (Kernel::polynomial(0.3, 1.0, 2) + 0.5 * (sigmoid(0.1) * multiquadric))
+            * Kernel::Sum(vec![Kernel::linear(), laplacian, 3.0 * Kernel::rbf(0.5)]),
+    );
+    kernels
+}
+
+/// The value of a kernel by its formula, and how far it moves when every number that enters is
+/// off by one part and every intermediate result too: the condition of the computation, with the
+/// norms of x and z relative to `center` where the kernel allows to centre.
+fn formula(kernel: &Kernel, x: &[f64], z: &[f64], center: &[f64]) -> (f64, f64) {
+    let pairs = || x.iter().zip(z);
+    let dot: f64 = pairs().map(|(x, z)| x * z).sum();
+    let size: f64 = pairs().map(|(x, z)| (x * z).abs()).sum();
+    let squared: f64 = pairs().map(|(x, z)| (x - z) * (x - z)).sum();
+    let around = |power: i32| -> f64 {
+        let norm = |x: &[f64]| -> f64 {
+            let centred = x.iter().zip(center).map(|(x, c)| (x - c).abs());
+            centred.map(|value| value.powi(power)).sum()
+        };
+        norm(x) + norm(z)
+    };
+    match kernel {
+        Kernel::Linear => (dot, size),
+        Kernel::Polynomial {
+            gamma,
+            coef0,
+            degree,
+        } => {
+            let base: f64 = gamma * size + coef0.abs();
+            let value = (gamma * dot + coef0).powi(*degree as i32);
+            (value, 2.0 * f64::from(*degree) * base.powi(*degree as i32))
+        }
+        // 2 |x.z| <= |x|^2 + |z|^2, so the terms of the squared distance are twice the norms.
+        Kernel::Rbf { gamma } => {
+            let value = (-gamma * squared).exp();
+            (value, value * (1.0 + 2.0 * gamma * around(2)))
+        }
+        Kernel::Laplacian { gamma } => {
+            let distance: f64 = pairs().map(|(x, z)| (x - z).abs()).sum();
+            let value = (-gamma * distance).exp();
+            (value, value * (1.0 + 2.0 * gamma * around(1)))
+        }
+        Kernel::InverseMultiquadric { c } => {
+            let value = 1.0 / (squared + c * c).sqrt();
+            (value, value + value.powi(3) * (around(2) + c * c))
+        }
+        Kernel::Sigmoid { gamma, coef0 } => {
+            let value = (gamma * dot + coef0).tanh();
+            (value, 1.0 + gamma * size + coef0.abs())
+        }
+        Kernel::Sum(parts) => parts.iter().fold((0.0, 0.0), |(sum, error), kernel| {
+            let (value, other) = formula(kernel, x, z, center);
+            (sum + value, error + other + value.abs())
+        }),
+        Kernel::Product(parts) => parts.iter().fold((1.0, 0.0), |(product, error), kernel| {
+            let (value, other) = formula(kernel, x, z, center);
+            let error = error * value.abs() + product * other.abs() + (product * value).abs();
+            (product * value, error.abs())
+        }),
+        Kernel::Scaled(factor, kernel) => {
+            let (value, error) = formula(kernel, x, z, center);
+            (factor * value, factor * (error + 2.0 * value.abs()))
+        }
+        Kernel::Precomputed | Kernel::User(_) => unreachable!("no formula"),
+    }
+}
+
+/// How far a value in T may be from the formula: the roundings of a sum over the features and of
+/// a dozen operations, each with the condition of the whole, and results below the normal range.
+fn allowed<T: Real>(condition: f64, dim: usize) -> f64 {
+    let smallest = if size_of::<T>() == 4 {
+        f64::from(f32::MIN_POSITIVE)
+    } else {
+        f64::MIN_POSITIVE
+    };
+    (dim as f64 + 12.0) * T::ROUNDOFF * condition + smallest
+}
+
+/// Calls [`Columns::fill`] for all rows of `left`.
+fn fill<T: Real>(columns: &Columns<T>, left: &Samples, range: std::ops::Range<usize>) -> Vec<T> {
+    let index: Vec<usize> = (0..left.rows()).collect();
+    let rows = columns.pack_rows(left, &index);
+    // What is not written stays NaN and fails every comparison.
+    let mut values = vec![T::from_f64(f64::NAN); left.rows() * range.len()];
+    let mut out: Vec<&mut [T]> = values.chunks_mut(range.len()).collect();
+    assert!(columns.fill(&rows, range, &mut out, &|| false));
+    values
+}
+
+fn new_columns<T: Real>(kernel: &Kernel, right: &Samples, isa: Isa) -> Columns<T> {
+    let index: Vec<usize> = (0..right.rows()).collect();
+    Columns::new(kernel, right, &index, None).with_isa(isa)
+}
+
+/// Compares every value with its formula. Sparse columns are not centred.
+fn compare<T: Real>(kernel: &Kernel, left: &Data, right: &Data, sparse: bool, values: &[T]) {
+    let dim = right.dense.columns();
+    let center = match sparse {
+        true => vec![0.0; dim],
+        false => right.mean(),
+    };
+    for (x, values) in left.rows.iter().zip(values.chunks(right.rows.len())) {
+        for (z, &value) in right.rows.iter().zip(values) {
+            let (exact, condition) = formula(kernel, x, z, &center);
+            let error = (value.to_f64() - exact).abs();
+            assert!(
+                error <= allowed::<T>(condition, dim),
+                "{kernel:?} in {} bytes, sparse {sparse}, {} features: {value:?} not {exact}, \
+                 {:.1} of the allowed error",
+                size_of::<T>(),
+                dim,
+                error / allowed::<T>(condition, dim),
+            );
+        }
+    }
+}
+
+const SHAPES: [(usize, usize, usize); 9] = [
+    (1, 1, 0),
+    (7, 17, 0),
+    (1, 17, 1),
+    (6, 16, 15),
+    (7, 33, 16),
+    (13, 50, 17),
+    (2, 200, 600),  // narrow tiles
+    (97, 800, 2),   // a second tile both ways
+    (200, 1601, 1), // three tiles both ways
+];
+
+fn all_paths<T: Real>() {
+    for (shape, &(rows, columns, dim)) in SHAPES.iter().enumerate() {
+        let left = Data::new(rows, dim, 10 * shape);
+        let right = Data::new(columns, dim, 10 * shape + 5);
+        for kernel in kernels() {
+            for isa in [Isa::Portable, Isa::detect()] {
+                let dense = new_columns::<T>(&kernel, &right.dense, isa);
+                let sparse = new_columns::<T>(&kernel, &right.sparse, isa);
+                // Rows in either storage against columns in either.
+                for samples in [&left.dense, &left.sparse] {
+                    let values = fill(&dense, samples, 0..columns);
+                    compare(&kernel, &left, &right, false, &values);
+                    let values = fill(&sparse, samples, 0..columns);
+                    compare(&kernel, &left, &right, true, &values);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn single_precision_follows_the_formulas_on_every_path() {
+    all_paths::<f32>();
+}
+
+#[test]
+fn double_precision_follows_the_formulas_on_every_path() {
+    all_paths::<f64>();
+}
+
+#[test]
+fn a_range_of_columns_is_that_part_of_the_whole() {
+    let (left, right) = (Data::new(9, 5, 1), Data::new(900, 5, 2));
+    for kernel in kernels() {
+        for samples in [&right.dense, &right.sparse] {
+            let columns = new_columns::<f32>(&kernel, samples, Isa::detect());
+            let whole = fill(&columns, &left.dense, 0..900);
+            for range in [16..900, 32..33, 784..815, 0..17] {
+                let part = fill(&columns, &left.dense, range.clone());
+                for (part, whole) in part.chunks(range.len()).zip(whole.chunks(900)) {
+                    assert_eq!(part, &whole[range.clone()], "{kernel:?} {range:?}");
+                }
+            }
+        }
+    }
+}
+
+/// 1e6 from the origin, squared norms are 1e12 times the squared distances: without centring no
+/// digit of an f32 value would be right, and four of an f64 value.
+#[test]
+fn far_from_the_origin_values_are_as_good_as_near_it() {
+    let offset = 1e6;
+    let near = |seed, i, j| (noise(seed, i, j) * 1024.0).round() / 1024.0; // exact after the shift
+    let left = Data::from_fn(20, 7, |i, j| offset + near(1, i, j));
+    let right = Data::from_fn(40, 7, |i, j| offset + near(2, i, j));
+    for kernel in kernels().iter().filter(|k| k.is_translation_invariant()) {
+        let values = fill(
+            &new_columns::<f32>(kernel, &right.dense, Isa::detect()),
+            &left.dense,
+            0..40,
+        );
+        compare(kernel, &left, &right, false, &values);
+        let values = fill(
+            &new_columns::<f64>(kernel, &right.dense, Isa::detect()),
+            &left.dense,
+            0..40,
+        );
+        compare(kernel, &left, &right, false, &values);
+    }
+}
+
+#[test]
+fn a_given_center_is_used() {
+    let data = Data::from_fn(30, 4, |i, j| 1e5 + noise(3, i, j));
+    let center = vec![1e5 + 0.5; 4];
+    let all = data.all();
+    let columns = Columns::<f32>::new(&Kernel::rbf(1.0), &data.dense, &all, Some(&center));
+    let values = fill(&columns, &data.dense, 0..30);
+    for (x, values) in data.rows.iter().zip(values.chunks(30)) {
+        for (z, &value) in data.rows.iter().zip(values) {
+            let (exact, condition) = formula(&Kernel::rbf(1.0), x, z, &center);
+            // Rounding the centred data to f32 adds two roundings to each of four features.
+            let bound = 2.0 * allowed::<f32>(condition, 4);
+            assert!((f64::from(value) - exact).abs() <= bound);
+        }
+    }
+}
+
+#[test]
+fn kernels_are_symmetric_and_right_on_the_diagonal() {
+    let data = Data::new(40, 6, 4);
+    for kernel in kernels() {
+        for (samples, center) in [(&data.dense, data.mean()), (&data.sparse, vec![0.0; 6])] {
+            let columns = new_columns::<f64>(&kernel, samples, Isa::detect());
+            let values = fill(&columns, samples, 0..40);
+            for i in 0..40 {
+                for j in 0..i {
+                    let (_, condition) = formula(&kernel, &data.rows[i], &data.rows[j], &center);
+                    let difference = (values[40 * i + j] - values[40 * j + i]).abs();
+                    assert!(
+                        difference <= 2.0 * allowed::<f64>(condition, 6),
+                        "{kernel:?}"
+                    );
+                }
+                let norm = data.rows[i].iter().map(|x| x * x).sum();
+                let (exact, condition) = formula(&kernel, &data.rows[i], &data.rows[i], &center);
+                let diagonal = kernel.on_diagonal(norm).expect("a built-in kernel");
+                assert!((diagonal - exact).abs() <= allowed::<f64>(condition, 6));
+            }
+        }
+    }
+}
+
+fn pool(threads: usize) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .expect("a pool of threads")
+}
+
+#[test]
+fn threads_change_no_bit() {
+    let (left, right) = (Data::new(250, 9, 5), Data::new(1700, 9, 6));
+    let weights = Weights {
+        coefficients: (0..3400).map(|k| noise(7, k, 0)).collect(),
+        height: 2,
+        segments: vec![0..700, 700..1700],
+    };
+    for kernel in [
+        Kernel::rbf(0.2),
+        Kernel::rbf(0.2) + Kernel::Laplacian { gamma: 0.1 },
+    ] {
+        for samples in [&right.dense, &right.sparse] {
+            let compute = |threads| {
+                pool(threads).install(|| {
+                    let single = new_columns::<f32>(&kernel, samples, Isa::detect());
+                    let double = new_columns::<f64>(&kernel, samples, Isa::detect());
+                    let sums = double.sums(&left.dense, &left.all(), &weights, &|| false);
+                    let single = fill(&single, &left.dense, 0..1700);
+                    (single, fill(&double, &left.dense, 0..1700), sums)
+                })
+            };
+            let one = compute(1);
+            assert!(one.2.is_some());
+            for threads in [2, 3] {
+                assert!(compute(threads) == one, "{kernel:?} on {threads} threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_follow_the_formulas() {
+    // More than a batch of rows, and columns of several tiles; empty and uneven segments.
+    for (rows, columns, dim) in [(1, 1, 1), (5, 40, 3), (50, 1000, 4), (101, 1603, 2)] {
+        let (left, right) = (Data::new(rows, dim, 8), Data::new(columns, dim, 9));
+        let cut = |share: f64| (share * columns as f64) as usize;
+        let cuts = [0, cut(0.1), cut(0.1), cut(0.77), columns];
+        let weights = Weights {
+            coefficients: (0..3 * columns).map(|k| noise(10, k, 0)).collect(),
+            height: 3,
+            segments: cuts.windows(2).map(|w| w[0]..w[1]).collect(),
+        };
+        assert_eq!(weights.sums(), 12);
+        for kernel in [
+            Kernel::linear(),
+            Kernel::rbf(0.3),
+            0.5 * Kernel::Laplacian { gamma: 0.3 },
+        ] {
+            for (samples, center) in [
+                (&right.dense, right.mean()),
+                (&right.sparse, vec![0.0; dim]),
+            ] {
+                for isa in [Isa::Portable, Isa::detect()] {
+                    let packed = new_columns::<f64>(&kernel, samples, isa);
+                    // In reverse order, to see that rows are taken as they are named.
+                    let index: Vec<usize> = (0..rows).rev().collect();
+                    let sums = packed.sums(&left.dense, &index, &weights, &|| false);
+                    let sums = sums.expect("nothing stops it");
+                    assert_eq!(sums.len(), rows * 12);
+                    for (&i, sums) in index.iter().zip(sums.chunks(12)) {
+                        for (s, segment) in weights.segments.iter().enumerate() {
+                            for m in 0..3 {
+                                let (mut exact, mut bound) = (0.0, f64::MIN_POSITIVE);
+                                for j in segment.clone() {
+                                    let (x, z) = (&left.rows[i], &right.rows[j]);
+                                    let (value, condition) = formula(&kernel, x, z, &center);
+                                    let factor = weights.coefficients[m * columns + j];
+                                    exact += factor * value;
+                                    let longest = dim + segment.len();
+                                    bound += factor.abs()
+                                        * allowed::<f64>(condition + value.abs(), longest);
+                                }
+                                let error = (sums[3 * s + m] - exact).abs();
+                                assert!(error <= bound, "{kernel:?}: {error:e} > {bound:e}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_of_given_values_are_weighted_sums() {
+    let weights = Weights {
+        coefficients: vec![1.0, 2.0, 3.0, 10.0, 20.0, 30.0],
+        height: 2,
+        segments: vec![0..1, 1..3],
+    };
+    let mut values = [1.0, 1.0, 1.0, 2.0, 0.0, -1.0];
+    let sums = weights.apply(&mut values, 3);
+    assert_eq!(sums, [1.0, 10.0, 5.0, 50.0, 2.0, 20.0, -3.0, -30.0]);
+    let single = Weights::single(vec![2.0, 3.0]);
+    assert_eq!(single.apply(&mut [1.0, 10.0], 2), [32.0]);
+}
+
+#[test]
+fn a_stop_is_reported() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let (left, right) = (Data::new(200, 3, 11), Data::new(1600, 3, 12));
+    let columns = new_columns::<f64>(&Kernel::rbf(1.0), &right.dense, Isa::detect());
+    let rows = columns.pack_rows(&left.dense, &left.all());
+    let weights = Weights::single(vec![1.0; 1600]);
+    // At once, and after some tiles; serial and parallel.
+    for (limit, used) in [(0, 200), (2, 200), (0, 2), (1, 2)] {
+        let asked = AtomicUsize::new(0);
+        let stop = || asked.fetch_add(1, Ordering::Relaxed) >= limit;
+        let mut values = vec![0.0; used * 1600];
+        let mut out: Vec<&mut [f64]> = values.chunks_mut(1600).collect();
+        assert!(!columns.fill(&rows, 0..1600, &mut out, &stop));
+        asked.store(0, Ordering::Relaxed);
+        let index: Vec<usize> = (0..used).collect();
+        assert_eq!(columns.sums(&left.dense, &index, &weights, &stop), None);
+    }
+}
+
+#[test]
+fn parameters_are_checked() {
+    let name = |kernel: Kernel| match kernel.check() {
+        Err(Error::Parameter { name, .. }) => name,
+        other => panic!("{kernel:?} gave {other:?}"),
+    };
+    for bad in [-1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(name(Kernel::rbf(bad)), "gamma");
+        assert_eq!(name(Kernel::Laplacian { gamma: bad }), "gamma");
+        assert_eq!(name(Kernel::polynomial(bad, 0.0, 2)), "gamma");
+        let (gamma, coef0) = (bad, 0.0);
+        assert_eq!(name(Kernel::Sigmoid { gamma, coef0 }), "gamma");
+        assert_eq!(name(Kernel::InverseMultiquadric { c: bad }), "c");
+        assert_eq!(name(bad * Kernel::linear()), "the factor of a kernel");
+        assert_eq!(name(2.0 * (Kernel::linear() + Kernel::rbf(bad))), "gamma");
+    }
+    assert_eq!(name(Kernel::InverseMultiquadric { c: 0.0 }), "c");
+    for coef0 in [f64::NAN, f64::NEG_INFINITY] {
+        assert_eq!(name(Kernel::polynomial(1.0, coef0, 2)), "coef0");
+        assert_eq!(name(Kernel::Sigmoid { gamma: 1.0, coef0 }), "coef0");
+    }
+    for parts in [
+        vec![],
+        vec![Kernel::linear(), Kernel::Precomputed],
+        vec![Kernel::from_fn(|_, _| 1.0)],
+    ] {
+        assert_eq!(name(Kernel::Sum(parts.clone())), "kernel");
+        assert_eq!(name(Kernel::Product(parts)), "kernel");
+    }
+    for kernel in kernels() {
+        assert!(kernel.check().is_ok(), "{kernel:?}");
+    }
+    // Negative coef0 is allowed, as in LIBSVM.
+    assert!(Kernel::polynomial(0.0, -1.0, 0).check().is_ok());
+}
+
+#[test]
+fn properties_of_composed_kernels_are_those_of_their_parts() {
+    let sigmoid = Kernel::Sigmoid {
+        gamma: 1.0,
+        coef0: 0.0,
+    };
+    let laplacian = Kernel::Laplacian { gamma: 1.0 };
+    assert!((2.0 * (Kernel::rbf(1.0) + laplacian.clone())).is_translation_invariant());
+    assert!(!(Kernel::rbf(1.0) * Kernel::linear()).is_translation_invariant());
+    assert!((2.0 * (Kernel::rbf(1.0) * sigmoid)).may_be_indefinite());
+    assert!(!(laplacian + Kernel::linear()).may_be_indefinite());
+}
+
+#[test]
+fn matrix_refuses_what_is_no_function_of_two_rows() {
+    let data = Data::new(3, 2, 13);
+    let other = Data::new(3, 4, 14);
+    let matrix = |kernel: &Kernel, b| kernel.matrix(&data.dense, b);
+    assert!(matches!(
+        matrix(&Kernel::Precomputed, &data.dense),
+        Err(Error::Parameter { name: "kernel", .. })
+    ));
+    assert!(matches!(
+        matrix(&Kernel::linear(), &other.dense),
+        Err(Error::Shape { name: "X", .. })
+    ));
+    assert!(matches!(
+        matrix(&Kernel::rbf(-1.0), &data.dense),
+        Err(Error::Parameter { name: "gamma", .. })
+    ));
+    let none = data.dense.select(&[]);
+    assert_eq!(
+        matrix(&Kernel::linear(), &none).expect("empty").dim(),
+        (3, 0)
+    );
+}
+
+#[test]
+fn a_function_of_two_rows_is_a_kernel() {
+    let (left, right) = (Data::new(5, 3, 15), Data::new(4, 3, 16));
+    let kernel = Kernel::from_fn(|x, z| x[0] - 2.0 * z[2]);
+    for (a, b) in [(&left.dense, &right.sparse), (&left.sparse, &right.dense)] {
+        let values = kernel.matrix(a, b).expect("a matrix");
+        for ((i, j), value) in values.indexed_iter() {
+            assert_eq!(*value, left.rows[i][0] - 2.0 * right.rows[j][2]);
+        }
+    }
+}
+
+#[test]
+fn a_function_of_rows_without_entries_is_called_too() {
+    let empty = Data::new(2, 0, 17);
+    let values = Kernel::from_fn(|x, z| 1.0 + (x.len() + z.len()) as f64)
+        .matrix(&empty.dense, &empty.dense)
+        .expect("a matrix");
+    assert_eq!(values, ndarray::array![[1.0, 1.0], [1.0, 1.0]]);
+}
+
+#[derive(Debug)]
+struct Failing;
+
+impl UserKernel for Failing {
+    fn block(
+        &self,
+        _: &Samples,
+        _: &[usize],
+        _: &Samples,
+        _: &[usize],
+        _: &mut [f64],
+    ) -> std::result::Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        Err("no value for you".into())
+    }
+}
+
+#[test]
+fn errors_of_user_kernels_are_told() {
+    let data = Data::from_fn(4, 1, |i, _| i as f64);
+    let error = Kernel::user(Failing)
+        .matrix(&data.dense, &data.dense)
+        .expect_err("it fails");
+    assert_eq!(error.to_string(), "kernel: no value for you");
+    assert!(matches!(error, Error::UserKernel(_)));
+    for bad in [f64::NAN, f64::NEG_INFINITY] {
+        let kernel = Kernel::from_fn(move |x, z| if x[0] * z[0] == 6.0 { bad } else { 1.0 });
+        match kernel.matrix(&data.dense, &data.dense) {
+            Err(Error::NotFinite { name, row, value }) => {
+                assert_eq!((name, row), ("kernel", 2));
+                assert!(value.to_bits() == bad.to_bits());
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Random shapes and scales, all kernels: dense, sparse and both code paths.
+    #[test]
+    fn any_shape_and_scale(
+        rows in 1usize..30, columns in 1usize..60, dim in 0usize..40,
+        exponent in -3i32..4, offset in -4.0f64..4.0, seed in 0usize..1000, which in 0usize..100,
+    ) {
+        let scale = 2f64.powi(exponent);
+        let value = |seed| move |i, j| f64::from(((offset + noise(seed, i, j)) * scale) as f32);
+        let left = Data::from_fn(rows, dim, value(seed));
+        let right = Data::from_fn(columns, dim, value(seed + 1));
+        let kernel = &kernels()[which % kernels().len()];
+        for isa in [Isa::Portable, Isa::detect()] {
+            for (samples, sparse) in [(&right.dense, false), (&right.sparse, true)] {
+                let packed = new_columns::<f64>(kernel, samples, isa);
+                compare(kernel, &left, &right, sparse, &fill(&packed, &left.dense, 0..columns));
+            }
+        }
+    }
+}

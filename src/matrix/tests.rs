@@ -1,0 +1,216 @@
+//! Cached rows against the whole matrix, in any sequence of fetches, stops and reorderings.
+
+use super::*;
+use ndarray::Array2;
+use proptest::prelude::*;
+
+const ROWS: usize = 60;
+
+/// A pseudo-random number in [-1, 1) (a multiplicative congruential generator).
+fn numbers(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed.wrapping_mul(2).wrapping_add(1);
+    move || {
+        state = state.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
+        (state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// Samples and the kernel values between them, by formula.
+fn data(which: usize) -> (Kernel, Samples, Array2<f64>) {
+    let mut number = numbers(1);
+    let x = Array2::from_shape_fn((ROWS, 3), |_| number());
+    let squared = |i: usize, j: usize| (&x.row(i) - &x.row(j)).mapv(|d| d * d).sum();
+    let values = Array2::from_shape_fn((ROWS, ROWS), |(i, j)| (-squared(i, j)).exp());
+    let dense = Samples::try_from(x.view()).expect("finite");
+    let user = Kernel::from_fn(|x, z| {
+        let squared: f64 = x.iter().zip(z).map(|(x, z)| (x - z) * (x - z)).sum();
+        (-squared).exp()
+    });
+    let indices: Vec<i32> = (0..ROWS).flat_map(|_| 0..3).collect();
+    let starts: Vec<i32> = (0..=ROWS as i32).map(|row| 3 * row).collect();
+    let sparse = Samples::csr(x.iter().copied().collect(), &indices, &starts, 3);
+    match which % 4 {
+        0 => (Kernel::rbf(1.0), dense, values),
+        1 => (Kernel::rbf(1.0), sparse.expect("valid"), values),
+        2 => (user, dense, values),
+        _ => {
+            let given = Samples::try_from(values.view()).expect("finite");
+            (Kernel::Precomputed, given, values)
+        }
+    }
+}
+
+/// Variables 0.. stand for these rows: not in order, and some rows twice.
+fn index() -> Vec<usize> {
+    (0..50).map(|variable| variable * 37 % 43).collect()
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Fetch(Vec<u32>, usize),
+    /// The same, but stopped: nothing may be taken for valid afterwards.
+    Stopped(Vec<u32>, usize),
+    Reorder(Vec<u32>),
+    Block(Vec<u32>),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let variables = || prop::collection::btree_set(0u32..50, 1..8).prop_map(Vec::from_iter);
+    let step = prop_oneof![
+        5 => (variables(), 1usize..=50).prop_map(|(v, length)| Step::Fetch(v, length)),
+        1 => (variables(), 1usize..=50).prop_map(|(v, length)| Step::Stopped(v, length)),
+        2 => prop::collection::vec(any::<u32>(), 1..50).prop_map(Step::Reorder),
+        1 => variables().prop_map(Step::Block),
+    ];
+    prop::collection::vec(step, 1..30)
+}
+
+fn run<T: Real>(which: usize, rows: usize, steps: &[Step]) {
+    let (kernel, samples, values) = data(which);
+    let index = index();
+    let matrix = KernelMatrix::new(&kernel, &samples, index.clone()).expect("a matrix");
+    let bytes = rows * (50 * size_of::<T>()).next_multiple_of(64);
+    let mut cached = CachedRows::<T>::new(&matrix, bytes).expect("memory");
+    // A dozen roundings of numbers up to 1: three features, a product, an exponential.
+    let close = |value: T, i: u32, j: u32| {
+        let expected = values[[index[i as usize], index[j as usize]]];
+        let error = (value.to_f64() - expected).abs();
+        assert!(
+            error <= 12.0 * T::ROUNDOFF,
+            "k({i}, {j}): {value:?} not {expected}"
+        );
+    };
+    let mut order: Vec<u32> = (0..50).collect();
+    for step in steps {
+        match step {
+            Step::Fetch(variables, length) => {
+                let variables = &variables[..variables.len().min(cached.capacity())];
+                assert!(cached.fetch(variables, *length, &|| false).expect("rows"));
+                for &variable in variables {
+                    let row = cached.row(variable);
+                    assert!(row.len() >= *length);
+                    for (position, &value) in row.iter().enumerate() {
+                        close(value, variable, order[position]);
+                    }
+                }
+            }
+            Step::Stopped(variables, length) => {
+                let variables = &variables[..variables.len().min(cached.capacity())];
+                cached
+                    .fetch(variables, *length, &|| true)
+                    .expect("no error");
+            }
+            Step::Reorder(keys) => {
+                let mut shuffle: Vec<u32> = (0..keys.len() as u32).collect();
+                shuffle.sort_by_key(|&at| (keys[at as usize], at));
+                cached.reorder(&shuffle);
+                let old = order.clone();
+                for (variable, &from) in order.iter_mut().zip(&shuffle) {
+                    *variable = old[from as usize];
+                }
+            }
+            Step::Block(variables) => {
+                let size = variables.len();
+                let mut out = vec![T::from_f64(f64::NAN); size * 16];
+                assert!(
+                    cached
+                        .block(variables, &mut out, 16, &|| false)
+                        .expect("values")
+                );
+                for (row, &i) in out.chunks(16).zip(variables) {
+                    for (&value, &j) in row.iter().zip(variables) {
+                        close(value, i, j);
+                    }
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn rows_are_those_of_the_matrix(
+        which in 0usize..4, rows in 2usize..20, steps in steps(),
+    ) {
+        run::<f32>(which, rows, &steps);
+        run::<f64>(which, rows, &steps);
+    }
+}
+
+#[test]
+fn products_are_those_of_the_matrix() {
+    let mut number = numbers(2);
+    let beta: Vec<f64> = (0..50)
+        .map(|i| if i % 3 == 0 { 0.0 } else { number() })
+        .collect();
+    let at = [49, 0, 7, 7];
+    for which in 0..4 {
+        let (kernel, samples, values) = data(which);
+        let index = index();
+        let matrix = KernelMatrix::new(&kernel, &samples, index.clone()).expect("a matrix");
+        let product = matrix.product(&beta, &at, &|| false).expect("values");
+        for (&i, product) in at.iter().zip(product.expect("not stopped")) {
+            let row = values.row(index[i as usize]);
+            let exact: f64 = beta.iter().zip(&index).map(|(b, &j)| b * row[j]).sum();
+            assert!((product - exact).abs() <= 50.0 * 12.0 * f64::ROUNDOFF);
+        }
+        assert!(matches!(matrix.product(&beta, &at, &|| true), Ok(None)));
+        let none = matrix.product(&[0.0; 50], &at, &|| true).expect("values");
+        assert_eq!(none, Some(vec![0.0; 4]), "nothing to compute");
+    }
+}
+
+#[test]
+fn kernel_values_are_counted() {
+    let (kernel, samples, _) = data(0);
+    let matrix = KernelMatrix::new(&kernel, &samples, index()).expect("a matrix");
+    let mut cached = CachedRows::<f32>::new(&matrix, 1 << 20).expect("memory");
+    let fetch = |cached: &mut CachedRows<f32>, variables: &[u32], length| {
+        let before = matrix.evaluations();
+        assert!(cached.fetch(variables, length, &|| false).expect("rows"));
+        matrix.evaluations() - before
+    };
+    assert_eq!(fetch(&mut cached, &[1, 2], 20), 40);
+    assert_eq!(fetch(&mut cached, &[1, 2], 20), 0, "held");
+    // The rest of a row, from the last whole panel on.
+    assert_eq!(fetch(&mut cached, &[2], 50), 34);
+    assert_eq!(cached.counters(), (2, 3));
+    assert_eq!(cached.held(), 2);
+}
+
+#[test]
+fn a_failing_kernel_leaves_no_half_row() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    static BROKEN: AtomicBool = AtomicBool::new(false);
+    let kernel = Kernel::from_fn(|x, z| match BROKEN.load(Ordering::Relaxed) {
+        true => f64::NAN,
+        false => x[0] * z[0],
+    });
+    let (_, samples, _) = data(0);
+    let matrix = KernelMatrix::new(&kernel, &samples, index()).expect("a matrix");
+    let mut cached = CachedRows::<f64>::new(&matrix, 1 << 20).expect("memory");
+    BROKEN.store(true, Ordering::Relaxed);
+    assert!(cached.fetch(&[3, 4], 50, &|| false).is_err());
+    BROKEN.store(false, Ordering::Relaxed);
+    assert!(cached.fetch(&[3, 4], 50, &|| false).expect("rows"));
+    assert!(cached.row(4).iter().all(|value| value.is_finite()));
+}
+
+#[test]
+fn noise_is_larger_where_values_are() {
+    let near = Samples::try_from(ndarray::array![[1.0], [2.0]].view()).expect("finite");
+    let far = Samples::try_from(ndarray::array![[1e3], [2e3]].view()).expect("finite");
+    let noise = |kernel: &Kernel, samples| {
+        let matrix = KernelMatrix::new(kernel, samples, vec![0, 1]).expect("a matrix");
+        assert!(matrix.noise::<f64>() < 1e-8 * matrix.noise::<f32>());
+        matrix.noise::<f32>()
+    };
+    for kernel in [Kernel::linear(), Kernel::rbf(1.0)] {
+        assert!(noise(&kernel, &near) > 0.0);
+        assert!(noise(&kernel, &far) > 1e4 * noise(&kernel, &near));
+    }
+    // Rows that f32 cannot hold.
+    let huge = Samples::try_from(ndarray::array![[1e20]].view()).expect("finite");
+    let matrix = KernelMatrix::new(&Kernel::linear(), &huge, vec![0]).expect("a matrix");
+    assert_eq!(matrix.noise::<f32>(), f64::INFINITY);
+}
