@@ -1,21 +1,18 @@
 //! RowCache: the most recently used kernel rows, under a budget of bytes.
 //!
 //! It knows nothing of kernels. A row has a key (the variable) and a length: how many of its
-//! leading entries are valid. Rows live in slots of equal size inside slabs asked from the system
-//! as huge pages, because the first touch of fresh memory costs as much as computing a row. Slots
+//! leading entries are valid. Rows live in slots of equal size inside large slabs of memory. Slots
 //! are linked in order of use; a new key takes a free slot or that of the least recently used row.
 //!
 //! Invariant: `slot_of[key_of[slot]] == slot` for every occupied slot, and the list links exactly
 //! the occupied slots.
 
+use super::slab::{SLAB_BYTES, Slab};
 use crate::error::{Error, Result};
 use crate::simd::Real;
-use memmap2::MmapMut;
 use rayon::prelude::*;
 
 const NONE: u32 = u32::MAX;
-/// Bytes of a slab: large enough for huge pages, small enough not to ask for much too much.
-const SLAB_BYTES: usize = 32 << 20;
 
 /// Least-recently-used rows of `T` under a budget of bytes.
 ///
@@ -47,7 +44,7 @@ pub struct RowCache<T> {
     row_length: usize,
     /// The distance between rows: the row length, rounded up to cache lines.
     stride: usize,
-    slabs: Vec<MmapMut>,
+    slabs: Vec<Slab>,
     rows_per_slab: usize,
     hits: u64,
     misses: u64,
@@ -254,7 +251,7 @@ impl<T: Real> RowCache<T> {
     /// ```
     pub fn row(&self, slot: u32) -> &[T] {
         let slot = slot as usize;
-        let slab = bytemuck::cast_slice::<u8, T>(&self.slabs[slot / self.rows_per_slab]);
+        let slab = bytemuck::cast_slice::<u8, T>(self.slabs[slot / self.rows_per_slab].bytes());
         &slab[slot % self.rows_per_slab * self.stride..][..self.length_of[slot]]
     }
 
@@ -296,7 +293,7 @@ impl<T: Real> RowCache<T> {
             .slabs
             .iter_mut()
             .flat_map(|slab| {
-                bytemuck::cast_slice_mut::<u8, T>(slab)
+                bytemuck::cast_slice_mut::<u8, T>(slab.bytes_mut())
                     .chunks_exact_mut(self.stride)
                     .take(self.rows_per_slab)
             })
@@ -354,7 +351,7 @@ impl<T: Real> RowCache<T> {
             .slabs
             .iter_mut()
             .flat_map(|slab| {
-                bytemuck::cast_slice_mut::<u8, T>(slab)
+                bytemuck::cast_slice_mut::<u8, T>(slab.bytes_mut())
                     .chunks_exact_mut(stride)
                     .take(per_slab)
             })
@@ -373,14 +370,8 @@ impl<T: Real> RowCache<T> {
     fn new_slot(&mut self) -> Result<u32> {
         let slot = self.key_of.len();
         if slot == self.slabs.len() * self.rows_per_slab {
-            let rows = self.rows_per_slab.min(self.capacity - slot);
-            match MmapMut::map_anon(rows * self.stride * size_of::<T>()) {
-                Ok(slab) => {
-                    // Advice only: where the system has no huge pages small ones will do.
-                    #[cfg(target_os = "linux")]
-                    let _ = slab.advise(memmap2::Advice::HugePage);
-                    self.slabs.push(slab);
-                }
+            match Slab::new(self.rows_per_slab * self.stride * size_of::<T>()) {
+                Ok(slab) => self.slabs.push(slab),
                 Err(source) => {
                     // Do with what there is.
                     if self.is_empty() {

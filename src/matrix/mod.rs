@@ -8,6 +8,7 @@
 
 mod cache;
 mod memory;
+mod slab;
 #[cfg(test)]
 mod tests;
 
