@@ -43,12 +43,12 @@ class Kernel:
     def inverse_multiquadric(c: float) -> Kernel: ...
     @staticmethod
     def precomputed() -> Kernel:
-        """The samples are the kernel matrix itself."""
+        """Take the samples as the kernel matrix itself."""
     @staticmethod
     def callable(
         function: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.float64]],
     ) -> Kernel:
-        """A function of row numbers: ``function(rows, columns)`` is a block of the matrix."""
+        """Take a function of row numbers; ``function(rows, columns)`` is a block of the matrix."""
     @staticmethod
     def sum(terms: Sequence[Kernel]) -> Kernel: ...
     @staticmethod
@@ -56,7 +56,7 @@ class Kernel:
     @staticmethod
     def scaled(factor: float, kernel: Kernel) -> Kernel: ...
     def matrix(self, a: Samples, b: Samples, n_threads: int) -> NDArray[np.float64]:
-        """All values k(a_i, b_j) in float64, shape (len(a), len(b))."""
+        """Compute all values k(a_i, b_j) in float64, shape (len(a), len(b))."""
 
 @final
 class Report:
@@ -136,14 +136,14 @@ class Expansion:
         intercept: NDArray[np.float64],
     ) -> Expansion: ...
     def decision(self, samples: Samples, n_threads: int) -> NDArray[np.float64]:
-        """Values of all machines, shape (n, k(k-1)/2)."""
+        """Compute the values of all machines, shape (n, k(k-1)/2)."""
     def predict(self, samples: Samples, n_threads: int) -> NDArray[np.int64]:
-        """The class with most votes for each row, as `vote` of `decision`, but sooner."""
+        """Find the class with most votes for each row, as `vote` of `decision`, but sooner."""
     def decision_from_kernel(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The same from kernel values against the support vectors, shape (n, n_SV)."""
+        """Compute the decision values from those of the kernel, shape (n, n_SV)."""
 
 def vote(decision: NDArray[np.float64], n_classes: int) -> NDArray[np.int64]:
-    """The class with most one-vs-one votes for each row; ties go to the lowest class."""
+    """Find the class with most votes for each row; ties go to the lowest class."""
 
 def available_threads() -> int:
-    """Threads to use by default: affinity, cgroup quota and RAYON_NUM_THREADS respected."""
+    """Count the threads to use: affinity, cgroup quota and RAYON_NUM_THREADS are respected."""

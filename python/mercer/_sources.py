@@ -72,7 +72,6 @@ class KernelSource(ABC):
         `fitted` is the estimator, for its ``support_`` and ``support_vectors_``.
         """
 
-
     def classes(
         self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
     ) -> Iterator[NDArray[np.int64]]:
