@@ -410,6 +410,9 @@ impl<T: Real> Run<'_, T> {
         let control = self.control;
         let (mut size, mut largest) = (FIRST_BLOCK, LARGEST_BLOCK);
         let tiny = self.state.name.len() <= TINY;
+        if self.state.name.len() <= EASY_BLOCK {
+            size = EASY_BLOCK; // all of it at once
+        }
         if self.matrix.may_be_indefinite() {
             (size, largest) = (INDEFINITE_BLOCK, INDEFINITE_BLOCK);
         }
