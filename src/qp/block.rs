@@ -316,3 +316,71 @@ fn best_partner_body<T: Real, const FMA: bool>(
     }
     last_largest(&largest, &largest_at).1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers between -1 and 1 without a pattern.
+    fn numbers<T: Real>(count: usize, seed: u32) -> Vec<T> {
+        (0..count as u32)
+            .map(|k| {
+                (k.wrapping_add(seed))
+                    .wrapping_mul(0x9E37_79B1)
+                    .wrapping_mul(k | 1)
+            })
+            .map(|bits| T::from_f64(f64::from(bits) / f64::from(u32::MAX) * 2.0 - 1.0))
+            .collect()
+    }
+
+    fn paths_agree<T: Real>(tolerance: f64) {
+        let n = 20 * LANES;
+        let (row_i, row_j) = (numbers::<T>(n, 1), numbers::<T>(n, 2));
+        let closed = |value: T| move |k: usize| if k % 3 == 0 { value } else { T::ZERO };
+        let may_grow: Vec<T> = (0..n).map(closed(-T::INFINITY)).collect();
+        let may_shrink: Vec<T> = (0..n).rev().map(closed(T::INFINITY)).collect();
+        let diagonal = vec![T::from_f64(2.0); n];
+        let step = T::from_f64(0.3);
+        let run = |isa| {
+            let mut gradient = numbers::<T>(n, 3);
+            let found = step_and_select(
+                isa,
+                &row_i,
+                &row_j,
+                step,
+                &mut gradient,
+                &may_grow,
+                &may_shrink,
+            );
+            let j = best_partner(
+                isa,
+                &row_i,
+                &diagonal,
+                &gradient,
+                &may_shrink,
+                found.m,
+                diagonal[found.i],
+            );
+            (found, j, gradient)
+        };
+        let (portable, vector) = (run(Isa::Portable), run(Isa::detect()));
+        for (a, b) in portable.2.iter().zip(&vector.2) {
+            assert!((a.to_f64() - b.to_f64()).abs() <= tolerance);
+        }
+        assert_eq!((portable.0.i, portable.0.j), (vector.0.i, vector.0.j));
+        assert_eq!(portable.1, vector.1);
+        // And both against the plain search.
+        let value = |k: usize| (may_grow[k] - portable.2[k]).to_f64();
+        let best = (0..n)
+            .max_by(|&a, &b| value(a).total_cmp(&value(b)))
+            .expect("not empty");
+        assert_eq!(portable.0.i, best);
+        assert_eq!(portable.0.m.to_f64(), value(best));
+    }
+
+    #[test]
+    fn portable_and_vector_paths_agree() {
+        paths_agree::<f32>(1e-6);
+        paths_agree::<f64>(1e-15);
+    }
+}
