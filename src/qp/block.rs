@@ -336,7 +336,7 @@ mod tests {
     fn paths_agree<T: Real>(tolerance: f64) {
         let n = 20 * LANES;
         let (row_i, row_j) = (numbers::<T>(n, 1), numbers::<T>(n, 2));
-        let closed = |value: T| move |k: usize| if k % 3 == 0 { value } else { T::ZERO };
+        let closed = |value: T| move |k: usize| if k.is_multiple_of(3) { value } else { T::ZERO };
         let may_grow: Vec<T> = (0..n).map(closed(-T::INFINITY)).collect();
         let may_shrink: Vec<T> = (0..n).rev().map(closed(T::INFINITY)).collect();
         let diagonal = vec![T::from_f64(2.0); n];
