@@ -279,7 +279,8 @@ impl Expansion {
         Ok(Some(winners))
     }
 
-    /// Returns the decision values from kernel values against the support vectors, shape (rows, vectors).
+    /// Returns the decision values from kernel values against the support vectors, shape
+    /// (rows, vectors).
     ///
     /// ```
     /// # use mercer::{Kernel, model::Expansion};

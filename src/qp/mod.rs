@@ -97,7 +97,8 @@ impl Default for StopRule {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The gap is at most the tolerance.
+    /// The gap is at most the tolerance (5% of it are left to rounding), or rows in f64 cannot
+    /// bring it lower: [`Report::gap`] tells.
     Converged,
     /// The number of pair steps ran out.
     MaxIterations,

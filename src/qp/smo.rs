@@ -169,14 +169,13 @@ impl Smo {
         let control = Control::new(self, monitor);
         let mut totals = Totals::default();
         let mut beta = problem.start.clone();
-        let mut gradient;
+        let mut gradient = problem.linear.clone();
         let mut double = matrix.may_be_indefinite() || matrix.len() <= TINY;
         let mut confirmations = 0;
         let (status, gap_now) = loop {
             let Some(exact) = exact_gradient(problem, matrix, &beta, &control)? else {
-                // Stopped before there was a gradient to go on with: only after a restart.
-                gradient = problem.linear.clone();
-                break (control.status(), f64::INFINITY);
+                // Stopped on the way to an exact gradient: the last one has to do.
+                break (control.status(), problem_gap(problem, &beta, &gradient));
             };
             gradient = exact;
             let outcome = if double {
@@ -204,7 +203,7 @@ impl Smo {
                 Outcome::Converged => {
                     let check = confirm(problem, matrix, &beta, &mut gradient, &control)?;
                     let Some(confirmed) = check else {
-                        break (control.status(), self.stop.tolerance);
+                        break (control.status(), problem_gap(problem, &beta, &gradient));
                     };
                     confirmations += 1;
                     // f64 rows cannot do better than their own rounding.
@@ -762,6 +761,12 @@ fn confirm(
         }
     }
     Ok(Some(gap(m, big_m)))
+}
+
+/// The gap of all variables.
+fn problem_gap(problem: &DualProblem, beta: &[f64], gradient: &[f64]) -> f64 {
+    let (m, big_m) = thresholds(beta, gradient, &problem.lower, &problem.upper);
+    gap(m, big_m)
 }
 
 /// The bias of a solution.
