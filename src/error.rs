@@ -1,5 +1,6 @@
 //! The one error type. Messages name the argument as Python spells it and say what is allowed.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 
 /// What can be wrong with a request. Running out of time or iterations is not an error but a
@@ -10,7 +11,7 @@ use std::error::Error as StdError;
 /// let x = ndarray::array![[0.0], [1.0]];
 /// let error = Svc::new(Kernel::rbf(1.0)).c(-1.0).fit(x.view(), &[0, 1]).unwrap_err();
 /// assert!(matches!(error, Error::Parameter { name: "C", .. }));
-/// assert_eq!(error.to_string(), "C must be positive and finite, got -1");
+/// assert_eq!(error.to_string(), "C must be positive, got -1");
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -21,7 +22,7 @@ pub enum Error {
         /// The parameter as Python spells it.
         name: &'static str,
         /// What would have been accepted.
-        allowed: &'static str,
+        allowed: Cow<'static, str>,
         /// What was given.
         value: String,
     },
@@ -75,12 +76,12 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     pub(crate) fn parameter(
         name: &'static str,
-        allowed: &'static str,
+        allowed: impl Into<Cow<'static, str>>,
         value: impl ToString,
     ) -> Self {
         Error::Parameter {
             name,
-            allowed,
+            allowed: allowed.into(),
             value: value.to_string(),
         }
     }

@@ -3,8 +3,8 @@
 //! Every machine is one quadratic programme in signed coefficients beta,
 //!
 //! ```text
-//! minimise    1/2 beta' (K + diag(ridge)) beta + linear' beta
-//! subject to  lower <= beta <= upper,   sum of beta fixed
+//! minimise    1/2 beta' (K + diag(ridge)) beta + linear' beta + sum_i absolute_i |beta_i|
+//! subject to  lower <= beta <= upper,   [sum of beta fixed, or the sums of two groups]
 //! f(z) = sum_i beta_i k(x_i, z) + b
 //! ```
 //!
@@ -49,7 +49,9 @@ pub mod simd;
 pub use data::Samples;
 pub use error::{Error, Result};
 pub use kernel::{Kernel, UserKernel};
-pub use model::{Svc, SvcModel};
+pub use model::{
+    NuSvc, NuSvr, OneClassModel, OneClassSvm, Svc, SvcModel, Svdd, SvddModel, Svr, SvrModel,
+};
 
 /// The example in the README, tested.
 #[cfg(doctest)]

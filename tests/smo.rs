@@ -1,23 +1,16 @@
-//! Smo on small problems: known solutions, an interior-point oracle, indefinite kernels, early
-//! ends, and what is refused.
+//! Smo on small problems: known solutions, indefinite kernels, early ends, and what is refused.
 
 mod common;
 
-use clarabel::algebra::CscMatrix;
-use clarabel::solver::{
-    DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, SupportedConeT,
-    ZeroConeT,
-};
-use common::qp::{assert_feasible, gap, gradient, matrix, objective};
-use common::{Random, clouds};
-use mercer::formulation::hinge;
+use common::qp::{assert_feasible, gap, gradient, objective};
+use common::{StopAfter, clouds};
+use mercer::formulation::{Intercept, Loss, svc};
 use mercer::matrix::KernelMatrix;
 use mercer::qp::{
-    DualProblem, Monitor, Progress, Selection, Smo, Solution, Status, StopRule, Unwatched,
+    Constraint, DualProblem, Monitor, Progress, Smo, Solution, Status, StopRule, Unwatched,
 };
 use mercer::{Error, Kernel, Samples};
 use ndarray::{Array2, array};
-use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -29,6 +22,11 @@ fn with_tolerance(tolerance: f64) -> Smo {
         },
         ..Smo::default()
     }
+}
+
+/// The classifier with hinge loss and a free bias.
+fn hinge(positive: &[bool], cost: &[f64]) -> DualProblem {
+    svc(positive, cost, Loss::Linear, Intercept::Free)
 }
 
 fn solve(smo: &Smo, problem: &DualProblem, kernel: &Kernel, x: &Array2<f64>) -> Solution {
@@ -107,7 +105,9 @@ fn ridge_alone() {
         lower: vec![f64::NEG_INFINITY; 5],
         upper: vec![f64::INFINITY; 5],
         ridge: vec![r; 5],
+        absolute: vec![0.0; 5],
         start: vec![sum, 0.0, 0.0, 0.0, 0.0],
+        constraint: Constraint::Sum,
     };
     let kernel = 0.0 * Kernel::linear();
     let solution = solve(
@@ -129,7 +129,9 @@ fn projection_on_the_simplex() {
         lower: vec![0.0; 3],
         upper: vec![1.0; 3],
         ridge: vec![0.0; 3],
+        absolute: vec![0.0; 3],
         start: vec![0.0, 1.0, 0.0],
+        constraint: Constraint::Sum,
     };
     for kernel in [Kernel::Precomputed, Kernel::linear()] {
         let solution = solve(&with_tolerance(1e-8), &problem, &kernel, &Array2::eye(3));
@@ -147,7 +149,9 @@ fn the_only_feasible_point_is_optimal() {
         lower: vec![lower; 2],
         upper: vec![upper; 2],
         ridge: vec![0.0; 2],
+        absolute: vec![0.0; 2],
         start: vec![start; 2],
+        constraint: Constraint::Sum,
     };
     for problem in [
         fixed(0.25, 0.25, 0.25),
@@ -174,173 +178,6 @@ fn one_variable_and_none() {
         );
         assert_eq!(solution.beta, vec![0.0; n]);
         assert_eq!(solution.report.status, Status::Converged);
-    }
-}
-
-// --- An interior-point oracle.
-
-/// The optimal coefficients by Clarabel, to 1e-9 or better; None where it cannot promise that.
-fn oracle(problem: &DualProblem, k: &Array2<f64>) -> Option<Vec<f64>> {
-    let n = problem.start.len();
-    let hessian: Vec<Vec<f64>> = (0..n)
-        .map(|i| {
-            (0..n)
-                .map(|j| match i.cmp(&j) {
-                    std::cmp::Ordering::Less => k[[i, j]],
-                    std::cmp::Ordering::Equal => k[[i, i]] + problem.ridge[i],
-                    std::cmp::Ordering::Greater => 0.0, // the upper triangle only
-                })
-                .collect()
-        })
-        .collect();
-    let (mut equal, mut at_most) = (vec![(vec![1.0; n], problem.start.iter().sum())], Vec::new());
-    for i in 0..n {
-        let unit = |sign: f64| (0..n).map(|j| if i == j { sign } else { 0.0 }).collect();
-        if problem.lower[i] == problem.upper[i] {
-            equal.push((unit(1.0), problem.upper[i]));
-            continue;
-        }
-        if problem.upper[i].is_finite() {
-            at_most.push((unit(1.0), problem.upper[i]));
-        }
-        if problem.lower[i].is_finite() {
-            at_most.push((unit(-1.0), -problem.lower[i]));
-        }
-    }
-    let cones: [SupportedConeT<f64>; 2] = [ZeroConeT(equal.len()), NonnegativeConeT(at_most.len())];
-    let (rows, right): (Vec<Vec<f64>>, Vec<f64>) = equal.into_iter().chain(at_most).unzip();
-    let (hessian, rows) = (CscMatrix::from(&hessian), CscMatrix::from(&rows));
-    // As accurate as it gets; near duplicates may not allow the first.
-    [1e-11, 1e-10, 1e-9].into_iter().find_map(|accuracy| {
-        let settings = DefaultSettings {
-            verbose: false,
-            tol_gap_abs: accuracy,
-            tol_gap_rel: accuracy,
-            tol_feas: accuracy,
-            max_iter: 500,
-            ..DefaultSettings::default()
-        };
-        let mut solver =
-            DefaultSolver::new(&hessian, &problem.linear, &rows, &right, &cones, settings)
-                .expect("a well-formed programme");
-        solver.solve();
-        (solver.solution.status == SolverStatus::Solved).then(|| solver.solution.x.clone())
-    })
-}
-
-/// A random problem: data with exact and near duplicates, bounds of every kind.
-#[derive(Debug)]
-struct Case {
-    problem: DualProblem,
-    kernel: Kernel,
-    x: Array2<f64>,
-}
-
-fn case(seed: u64, n: usize, which: usize) -> Case {
-    let mut random = Random::new(seed);
-    let columns = 1 + random.below(4);
-    let mut x = Array2::from_shape_fn((n, columns), |_| random.normal());
-    for i in 1..n {
-        if random.uniform() < 0.25 {
-            let twin = x.row(random.below(i)).to_owned();
-            let distance = [0.0, 1e-9, 1e-5][random.below(3)];
-            x.row_mut(i).assign(&(twin + distance));
-        }
-    }
-    let kernel = match which % 6 {
-        0 => Kernel::linear(),
-        1 => Kernel::rbf(0.5),
-        2 => Kernel::polynomial(0.5, 1.0, 2),
-        3 => Kernel::Laplacian { gamma: 0.7 },
-        4 => Kernel::rbf(5.0),
-        _ => Kernel::rbf(0.3) + 0.1 * Kernel::linear(),
-    };
-    let mut problem = DualProblem {
-        linear: Vec::new(),
-        lower: Vec::new(),
-        upper: Vec::new(),
-        ridge: Vec::new(),
-        start: Vec::new(),
-    };
-    let classifier = random.uniform() < 0.4;
-    for _ in 0..n {
-        let positive = random.uniform() < 0.5;
-        let mut ridge = if random.uniform() < 0.3 {
-            0.01 + random.uniform()
-        } else {
-            0.0
-        };
-        let cost = 10f64.powf(3.0 * random.uniform() - 1.0);
-        let (mut lower, mut upper) = match (classifier, positive) {
-            (true, true) => (0.0, cost),
-            (true, false) => (-cost, 0.0),
-            (false, _) => (-cost * random.uniform(), cost),
-        };
-        if !classifier {
-            match random.below(8) {
-                0 => lower = upper, // fixed
-                // Without a ridge there might be no minimum.
-                1 => (upper, ridge) = (f64::INFINITY, ridge.max(0.05)),
-                2 => (lower, ridge) = (f64::NEG_INFINITY, ridge.max(0.05)),
-                3 => (lower, upper, ridge) = (f64::NEG_INFINITY, f64::INFINITY, ridge.max(0.05)),
-                _ => {}
-            }
-        }
-        problem.linear.push(match (classifier, positive) {
-            (true, true) => -1.0,
-            (true, false) => 1.0,
-            (false, _) => 3.0 * random.normal(),
-        });
-        let inside =
-            lower.max(-2.0) + random.uniform() * (upper.min(2.0) - lower.max(-2.0)).max(0.0);
-        problem.start.push(match (classifier, random.below(4)) {
-            (true, _) => 0.0,
-            (false, 0) if lower.is_finite() => lower,
-            (false, 1) if upper.is_finite() => upper,
-            _ => inside.clamp(lower, upper),
-        });
-        problem.lower.push(lower);
-        problem.upper.push(upper);
-        problem.ridge.push(ridge);
-    }
-    Case { problem, kernel, x }
-}
-
-proptest! {
-    // The oracle may fail where the feasible set has no interior; rarely, or the test is void.
-    #![proptest_config(ProptestConfig { cases: 400, max_global_rejects: 8, ..Default::default() })]
-
-    #[test]
-    fn random_problems_agree_with_the_oracle(seed: u64, n in 2usize..40, which in 0usize..6) {
-        let Case { problem, kernel, x } = case(seed, n, which);
-        let best = oracle(&problem, &matrix(&kernel, &x));
-        for tolerance in [1e-3, 1e-6] {
-            for selection in [Selection::SecondOrder, Selection::FirstOrder] {
-                let smo = Smo { selection, ..with_tolerance(tolerance) };
-                let solution = solve(&smo, &problem, &kernel, &x);
-                prop_assert_eq!(solution.report.status, Status::Converged);
-                assert_feasible(&problem, &solution);
-                let here = gradient(&problem, &kernel, &x, &solution.beta);
-                let gap = gap(&problem, &solution.beta, &here);
-                prop_assert!(gap <= 1.1 * tolerance, "gap {:e} > 1.1 * {:e}", gap, tolerance);
-                let found = objective(&problem, &solution.beta, &here);
-                let error = (solution.report.objective - found).abs();
-                prop_assert!(error <= 1e-9 * (1.0 + found.abs()));
-                let Some(best) = &best else {
-                    continue;
-                };
-                let optimum = objective(&problem, best, &gradient(&problem, &kernel, &x, best));
-                let allowed = 1e-6 * optimum.abs().max(1.0);
-                if tolerance < 1e-5 {
-                    prop_assert!((found - optimum).abs() <= allowed, "{} not {}", found, optimum);
-                }
-                // By convexity f - f* <= gap * (what has to move up to reach the optimum).
-                let moves = solution.beta.iter().zip(best).map(|(a, b)| (a - b).abs());
-                let bound = 1.1 * tolerance * 0.5 * moves.sum::<f64>();
-                prop_assert!(found - optimum <= bound + allowed);
-            }
-        }
-        prop_assume!(best.is_some());
     }
 }
 
@@ -439,18 +276,6 @@ fn time_runs_out() {
     assert_eq!(solution.beta, problem.start);
 }
 
-/// Stops when asked for the n-th time.
-struct StopAfter {
-    asked: AtomicUsize,
-    limit: usize,
-}
-
-impl Monitor for StopAfter {
-    fn stop(&self) -> bool {
-        self.asked.fetch_add(1, Ordering::Relaxed) >= self.limit
-    }
-}
-
 #[test]
 fn a_monitor_stops_it_anywhere() {
     let kernel = Kernel::rbf(0.25);
@@ -458,8 +283,7 @@ fn a_monitor_stops_it_anywhere() {
     for rows in [100, 900] {
         let (problem, x) = overlapping(rows, 100.0);
         for limit in (0..40).chain([60, 100, 200, 400]) {
-            let asked = AtomicUsize::new(0);
-            let monitor = StopAfter { asked, limit };
+            let monitor = StopAfter::new(limit);
             let solution = solve_watched(&Smo::default(), &problem, &kernel, &x, &monitor);
             assert_feasible(&problem, &solution);
             assert!(solution.bias.is_finite());
@@ -468,10 +292,7 @@ fn a_monitor_stops_it_anywhere() {
                 continue;
             }
             assert_eq!(solution.report.status, Status::Converged);
-            assert!(
-                monitor.asked.load(Ordering::Relaxed) <= limit,
-                "asked but not heard"
-            );
+            assert!(monitor.asked() <= limit, "asked but not heard");
             let gradient = gradient(&problem, &kernel, &x, &solution.beta);
             assert!(gap(&problem, &solution.beta, &gradient) <= 1.1e-3);
         }
@@ -525,8 +346,9 @@ fn wrong_requests_are_refused() {
             .expect_err("it is refused")
     };
     type Vector = fn(&mut DualProblem) -> &mut Vec<f64>;
-    let cut: [(&str, Vector); 5] = [
+    let cut: [(&str, Vector); 6] = [
         ("linear", |problem| &mut problem.linear),
+        ("absolute", |problem| &mut problem.absolute),
         ("lower", |problem| &mut problem.lower),
         ("upper", |problem| &mut problem.upper),
         ("ridge", |problem| &mut problem.ridge),

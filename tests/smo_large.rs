@@ -5,7 +5,7 @@ mod common;
 
 use common::clouds;
 use common::qp::{assert_feasible, gap, gradient, objective};
-use mercer::formulation::hinge;
+use mercer::formulation::{Intercept, Loss, svc};
 use mercer::matrix::KernelMatrix;
 use mercer::qp::{DualProblem, Selection, Smo, Solution, Status, Unwatched};
 use mercer::{Kernel, Samples};
@@ -26,7 +26,7 @@ impl Problem {
     fn apart(distance: f64, rows: usize, columns: usize, kernel: Kernel, c: f64) -> Self {
         let (x, labels) = clouds(rows, columns, 2, distance, 7);
         let positive: Vec<bool> = labels.iter().map(|&label| label == 0).collect();
-        let dual = hinge(&positive, &vec![c; rows]);
+        let dual = svc(&positive, &vec![c; rows], Loss::Linear, Intercept::Free);
         Problem { dual, kernel, x }
     }
 

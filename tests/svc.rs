@@ -3,11 +3,12 @@
 mod common;
 
 use common::qp::value;
-use common::{Random, clouds};
-use mercer::model::{Expansion, OneVsOne, vote};
+use common::{Random, clouds, sparse};
+use mercer::formulation::{Intercept, Loss};
+use mercer::model::{Expansion, Margin, OneVsOne, vote};
 use mercer::qp::{Monitor, Smo, Status, Unwatched};
 use mercer::{Error, Kernel, Samples, Svc, SvcModel, UserKernel};
-use ndarray::{Array2, ArrayView2, Axis, array, concatenate};
+use ndarray::{Array2, Axis, array, concatenate};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -303,17 +304,6 @@ fn sparse_and_dense_agree() {
     let (mut x, labels) = clouds(200, 8, 2, 1.5, 22);
     let mut random = Random::new(23);
     x.mapv_inplace(|value| if random.uniform() < 0.6 { 0.0 } else { value });
-    let sparse = |x: ArrayView2<f64>| {
-        let (mut data, mut indices, mut starts) = (Vec::new(), Vec::new(), vec![0i32]);
-        for row in x.rows() {
-            for (j, &value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                data.push(value);
-                indices.push(j as i32);
-            }
-            starts.push(data.len() as i32);
-        }
-        Samples::csr(data, &indices, &starts, x.ncols()).expect("valid")
-    };
     for kernel in [
         Kernel::linear(),
         Kernel::rbf(0.2),
@@ -433,7 +423,7 @@ fn wrong_requests_are_refused() {
     let labels = [0, 1, 0];
     let svc = Svc::new(Kernel::rbf(1.0));
     let refuse = |svc: &Svc, labels: &[i32]| svc.fit(x.view(), labels).expect_err("refused");
-    for c in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+    for c in [0.0, -1.0, f64::NAN] {
         let error = refuse(&svc.clone().c(c), &labels);
         assert!(
             matches!(error, Error::Parameter { name: "C", .. }),
@@ -522,17 +512,23 @@ fn wrong_weights_are_refused() {
         matches!(error, Error::TooFewClasses { classes: 1 }),
         "{error}"
     );
-    let error = refuse(Kernel::Precomputed, &Array2::eye(2), &[1.0, 0.0]);
-    assert!(
-        matches!(
-            error,
-            Error::Parameter {
-                name: "sample_weight",
-                ..
-            }
-        ),
-        "{error}"
-    );
+}
+
+/// Rows without weight are left out of a precomputed kernel too, which keeps all its columns.
+#[test]
+fn weights_of_zero_with_a_precomputed_kernel() {
+    let (x, labels) = clouds(40, 2, 2, 1.0, 30);
+    let kernel = Kernel::rbf(0.5);
+    let square = Array2::from_shape_fn((40, 40), |(i, j)| value(&kernel, x.row(i), x.row(j)));
+    let weights: Vec<f64> = (0..40).map(|i| f64::from(u8::from(i % 5 != 0))).collect();
+    let fit = |kernel: Kernel, x: &Array2<f64>| {
+        tight(kernel)
+            .fit_weighted(x.view(), &labels, &weights, &Unwatched)
+            .expect("a model")
+    };
+    let expected = decision(&fit(kernel, &x), &x);
+    let given = fit(Kernel::Precomputed, &square);
+    close(&decision(&given, &square), &expected, 1e-6);
 }
 
 #[test]
@@ -618,12 +614,17 @@ fn one_vs_one_checks_its_arguments() {
     let samples = Samples::try_from(array![[0.0], [1.0], [2.0]].view()).expect("finite");
     let refuse = |labels: &[usize], classes: usize, cost: &[f64]| {
         let kernel = Kernel::linear();
+        let margin = Margin::Soft {
+            loss: Loss::Linear,
+            intercept: Intercept::Free,
+        };
         OneVsOne::fit(
             &kernel,
             &samples,
             labels,
             classes,
             cost,
+            margin,
             &Smo::default(),
             &Unwatched,
         )
@@ -640,9 +641,16 @@ fn one_vs_one_checks_its_arguments() {
             ..
         }
     ));
+    for bad in [-1.0, f64::NAN] {
+        assert!(matches!(
+            refuse(&[0, 1, 1], 2, &[1.0, bad, 1.0]),
+            Error::Parameter { name: "C", .. }
+        ));
+    }
+    // Rows without cost do not count.
     assert!(matches!(
-        refuse(&[0, 1, 1], 2, &[1.0, 0.0, 1.0]),
-        Error::Parameter { name: "C", .. }
+        refuse(&[0, 1, 1], 2, &[1.0, 0.0, 0.0]),
+        Error::TooFewClasses { classes: 1 }
     ));
     assert!(matches!(
         refuse(&[0, 1, 2], 2, &[1.0; 3]),
@@ -680,9 +688,13 @@ fn expansions_check_their_shapes() {
         name(new(some(), &[2, 2], (1, 4), &[0.0])),
         "support_vectors"
     );
+    // A machine without classes counts as one.
+    assert!(new(some(), &[3], (1, 3), &[0.0]).is_ok());
+    assert_eq!(name(new(some(), &[3], (0, 3), &[0.0])), "dual_coef");
+    assert_eq!(name(new(some(), &[3], (1, 3), &[])), "intercept");
     assert!(matches!(
-        new(some(), &[3], (0, 3), &[]),
-        Err(Error::TooFewClasses { classes: 1 })
+        new(some(), &[], (0, 3), &[]),
+        Err(Error::TooFewClasses { classes: 0 })
     ));
     let bad = Expansion::new(
         Kernel::rbf(-1.0),

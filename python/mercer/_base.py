@@ -1,20 +1,19 @@
 """What every kernel machine shares: parameters, kernels, rows, reports, prediction in blocks."""
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer import _core
-from mercer._data import RowsLike, length
+from mercer._data import MatrixLike, RowsLike, joined, length, sparse_as_configured
 from mercer._params import (
     check_bool,
     check_coef0,
@@ -58,9 +57,8 @@ class _ExpansionSlot:
 class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
     """Base of the estimators, which declare parameters, pose the problem and name the results.
 
-    ``fit`` of a subclass calls `_check_parameters`, `_check_training_data` and `_train`, sets its
-    own attributes, from which `_machines` must be able to tell the decision functions, and last
-    calls `_warn_if_stopped_early`.
+    ``fit`` of a subclass calls `_check_parameters`, `_check_rows` or `_check_rows_and_target`, and
+    `_train`; it sets its own attributes and last calls `_warn_unless_converged`.
     """
 
     kernel: Any
@@ -72,12 +70,14 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
     cache_size: Any
     verbose: Any
     max_iter: Any
-    random_state: Any
     max_time: Any
     n_jobs: Any
 
     support_: NDArray[np.int32]
     support_vectors_: Any
+    n_support_: NDArray[np.int32]
+    dual_coef_: Any
+    intercept_: NDArray[np.float64]
     shape_fit_: tuple[int | None, ...]
     report_: Report
     fit_status_: int
@@ -85,10 +85,6 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
     # The kernel of the model, its parameters being numbers: later changes of the estimator's
     # parameters leave a fitted model as it is.
     _fit_kernel: Kernel | str | KernelFunction
-
-    @abstractmethod
-    def _machines(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
-        """Return n_support, dual_coef and intercept with the signs of the core."""
 
     # Parameters
 
@@ -104,8 +100,6 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
         if not isinstance(self.verbose, bool | np.bool_):
             check_integer("verbose", self.verbose, "a bool or a non-negative integer", low=0)
         check_integer("max_iter", self.max_iter, "-1 (no limit) or a non-negative integer", low=-1)
-        with naming("random_state"):
-            check_random_state(self.random_state)
         if self.max_time is not None:
             check_positive("max_time", self.max_time, "None or a positive finite number of seconds")
         thread_count(self.n_jobs)
@@ -163,28 +157,38 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
 
     # Training
 
-    def _check_training_data(self, X: RowsLike, y: ArrayLike | None) -> tuple[RowsLike, Any]:
+    def _check_rows(self, X: RowsLike) -> RowsLike:
+        """Return rows to train on, and note the number of features."""
+        return source_of(self._given_kernel()).check(self, X, reset=True)
+
+    def _check_rows_and_target(
+        self, X: RowsLike, y: ArrayLike | None, *, numeric: bool = False
+    ) -> tuple[RowsLike, NDArray[Any]]:
         """Return rows and targets that fit each other, and note the number of features."""
         with naming("y"):
-            y = validate_data(self, y=y)
-        X = source_of(self._given_kernel()).check(self, X, reset=True)
-        n_rows, n_targets = length(X), length(y)
+            target: NDArray[Any] = validate_data(self, y=y, y_numeric=numeric)
+            if numeric:
+                target = target.astype(np.float64, copy=False)
+        X = self._check_rows(X)
+        n_rows, n_targets = length(X), len(target)
         if n_rows != n_targets:
             raise ValueError(
                 f"y must have one value for each row of X, got {n_targets} for {n_rows} rows"
             )
-        return X, y
+        return X, target
 
     def _train(
         self,
         X: RowsLike,
         keep: NDArray[np.intp],
         weight: NDArray[np.float64],
-        solve: Callable[..., _core.SvcFit],
-    ) -> _core.SvcFit:
-        """Train on the rows `keep` of `X`, of these weights, and set what all machines have.
+        solve: Callable[..., _core.Fit],
+        sign: float = 1.0,
+    ) -> None:
+        """Train on the rows `keep` of `X`, of these weights, and set the attributes.
 
-        ``solve(samples, kernel, **options)`` calls the core. Nothing is set unless it returns.
+        ``solve(samples=..., kernel=..., **options)`` calls the core. Nothing is set unless it
+        returns. `sign` is -1.0 where the attributes have another sign than the core.
         """
         kernel = self._given_kernel()
         rows = X if len(keep) == length(X) else source_of(kernel).rows(X, keep)
@@ -194,8 +198,10 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
         progress = ProgressLine(type(self).__name__) if self.verbose else None
         start = perf_counter()
         try:
+            samples, function = source.training(rows)
             fit = solve(
-                *source.training(rows),
+                samples=samples,
+                kernel=function,
                 tol=float(self.tol),
                 shrinking=bool(self.shrinking),
                 cache_bytes=self._cache_bytes(),
@@ -219,24 +225,40 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
         self._fit_kernel = kernel
         self.support_ = keep[fit.support].astype(np.int32)
         self.support_vectors_ = source.support_vectors(rows, fit.support)
+        self.n_support_ = fit.n_support
+        # Adding zero turns -0.0 into 0.0.
+        dual_coef, self.intercept_ = sign * fit.dual_coef + 0.0, sign * fit.intercept + 0.0
+        as_sparse = sp.issparse(X) and isinstance(kernel, Kernel)
+        self.dual_coef_ = sparse_as_configured(dual_coef) if as_sparse else dual_coef
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (length(X),)
         self.report_ = report
         self.fit_status_ = int(report.status != "converged")
-        return fit
+        self._set_results(fit, rows)
 
-    def _warn_if_stopped_early(self) -> None:
-        """Warn if a limit ended the fit; to be called by ``fit`` when the model is complete."""
-        if self.fit_status_ == 0:
+    def _set_results(self, fit: _core.Fit, rows: RowsLike) -> None:
+        """Set the attributes that not all machines have; `rows` are those trained on."""
+
+    def _warn_unless_converged(self) -> None:
+        """Warn if the fit did not converge; to be called by ``fit`` when the model is complete."""
+        status = self.report_.status
+        if status == "converged":
             return
-        limit = "max_time" if self.report_.status == "time_limit" else "max_iter"
-        warnings.warn(
-            f"Solver terminated early ({limit}={getattr(self, limit)}).  Consider pre-processing "
-            "your data with StandardScaler or MinMaxScaler. "
-            f"The gap reached is {self.report_.gap:.3g}, above tol={self.tol:g}: the model can be "
-            f"used but is not optimal. Raise {limit} or tol to let the solver finish.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+        if status == "diverged":
+            message = (
+                "Solver diverged: the coefficients grow without bound. With C=inf this means that "
+                "this kernel cannot separate the classes without errors, otherwise that the "
+                "kernel is not positive definite. Use a finite C or another kernel. The model can "
+                "be used but is not optimal."
+            )
+        else:
+            limit = "max_time" if status == "time_limit" else "max_iter"
+            message = (
+                f"Solver terminated early ({limit}={getattr(self, limit)}).  Consider "
+                "pre-processing your data with StandardScaler or MinMaxScaler. "
+                f"The gap reached is {self.report_.gap:.3g}, above tol={self.tol:g}: the model can "
+                f"be used but is not optimal. Raise {limit} or tol to let the solver finish."
+            )
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
 
     # Prediction
 
@@ -248,12 +270,7 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
     ) -> NDArray[Any]:
         """Return `reduce` of the values of all machines, shape (n, n_machines), block by block."""
         source, *arguments = self._prediction(X)
-        return _joined([reduce(values) for values in source.decision(*arguments)])
-
-    def _classify(self, X: RowsLike) -> NDArray[Any]:
-        """Return the number of the class with most votes for each row."""
-        source, *arguments = self._prediction(X)
-        return _joined(list(source.classes(*arguments)))
+        return joined(reduce(values) for values in source.decision(*arguments))
 
     def _prediction(
         self, X: RowsLike
@@ -269,9 +286,28 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
             self._expansion = expansion
         return source, expansion, X, self, thread_count(self.n_jobs)
 
+    def _machines(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        """Return n_support, dual_coef and intercept as `_core.Expansion` takes them."""
+        dual_coef = self.dual_coef_.toarray() if sp.issparse(self.dual_coef_) else self.dual_coef_
+        return self.n_support_, dual_coef, self.intercept_
+
+    def _rows_of_coefficients(self) -> MatrixLike:
+        """Return the coefficients of all support vectors in each machine, one row for each."""
+        return self.dual_coef_
+
+    @property
+    def coef_(self) -> MatrixLike:
+        """Weights of the features, for a linear kernel."""
+        if not self.__sklearn_is_fitted__() or not isinstance(self._fit_kernel, Linear):
+            raise AttributeError("coef_ is only available for a fitted model with a linear kernel")
+        coefficients = self._rows_of_coefficients()
+        if sp.issparse(self.support_vectors_):
+            coef = sparse_as_configured(sp.csr_array(coefficients) @ self.support_vectors_)
+            coef.data.flags.writeable = False
+        else:
+            coef = coefficients @ self.support_vectors_
+            coef.flags.writeable = False
+        return coef
+
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__.copy()
-
-
-def _joined(blocks: list[NDArray[Any]]) -> NDArray[Any]:
-    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)

@@ -57,6 +57,8 @@ class Kernel:
     def scaled(factor: float, kernel: Kernel) -> Kernel: ...
     def matrix(self, a: Samples, b: Samples, n_threads: int) -> NDArray[np.float64]:
         """Compute all values k(a_i, b_j) in float64, shape (len(a), len(b))."""
+    def diagonal(self, samples: Samples) -> NDArray[np.float64]:
+        """Compute k(x, x) of each row; not for precomputed and callable kernels."""
 
 @final
 class Report:
@@ -64,7 +66,7 @@ class Report:
 
     @property
     def status(self) -> str:
-        """One of 'converged', 'max_iterations', 'time_limit', 'interrupted'."""
+        """One of 'converged', 'max_iterations', 'time_limit', 'diverged', 'interrupted'."""
     @property
     def iterations(self) -> int: ...
     @property
@@ -81,11 +83,12 @@ class Report:
     def seconds(self) -> float: ...
 
 @final
-class SvcFit:
-    """A trained one-vs-one classifier in LIBSVM's layout.
+class Fit:
+    """A trained model in LIBSVM's layout: a classifier, or a single function.
 
-    The support vectors are sorted by class and, within a class, by row. Machine (i, j) with
-    i < j is positive for class i, whatever the number of classes.
+    The support vectors of a classifier are sorted by class and, within a class, by row. Its machine
+    (i, j) with i < j is positive for class i, whatever the number of classes. A single function
+    has one row of coefficients, one intercept and one number of support vectors.
     """
 
     @property
@@ -98,6 +101,19 @@ class SvcFit:
     def intercept(self) -> NDArray[np.float64]: ...
     @property
     def reports(self) -> list[Report]: ...
+    @property
+    def epsilon(self) -> float | None:
+        """Half the width of the tube that `fit_nu_svr` found."""
+    @property
+    def squared_radius(self) -> float | None:
+        """R^2 of `fit_svdd`, which may be negative with squared losses."""
+    @property
+    def squared_norm(self) -> float | None:
+        """The squared norm of the centre of `fit_svdd`."""
+
+# max_iter counts pair steps of each machine, -1 for no limit; max_time is in seconds for the whole
+# call. progress(machine, n_machines, iterations, gap, seconds) is called on this thread about ten
+# times a second.
 
 def fit_svc(
     samples: Samples,
@@ -105,6 +121,8 @@ def fit_svc(
     cost: NDArray[np.float64],
     kernel: Kernel,
     *,
+    squared: bool,
+    intercept: str,
     tol: float,
     shrinking: bool,
     cache_bytes: int | None,
@@ -112,17 +130,105 @@ def fit_svc(
     max_time: float | None,
     n_threads: int,
     progress: Callable[[int, int, int, float, float], None] | None = None,
-) -> SvcFit:
-    """Train k(k-1)/2 machines on labels 0..k-1 with the upper bound cost[i] on row i.
+) -> Fit:
+    """Train k(k-1)/2 machines on labels 0..k-1, where an error on row i costs cost[i].
 
-    max_iter counts pair steps of each machine, -1 for no limit; max_time is in seconds for the
-    whole call. progress(machine, n_machines, iterations, gap, seconds) is called on this thread
-    about ten times a second.
+    A cost may be infinite (a hard margin). intercept is 'free', 'none' or 'penalized'.
     """
+
+def fit_nu_svc(
+    samples: Samples,
+    labels: NDArray[np.int64],
+    weight: NDArray[np.float64],
+    kernel: Kernel,
+    *,
+    nu: float,
+    tol: float,
+    shrinking: bool,
+    cache_bytes: int | None,
+    max_iter: int,
+    max_time: float | None,
+    n_threads: int,
+    progress: Callable[[int, int, int, float, float], None] | None = None,
+) -> Fit:
+    """Train k(k-1)/2 machines on labels 0..k-1, where nu bounds the weight of margin errors.
+
+    Raise ValueError before the kernel is used if nu is infeasible for a pair of classes.
+    """
+
+def fit_svr(
+    samples: Samples,
+    target: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    kernel: Kernel,
+    *,
+    epsilon: float,
+    squared: bool,
+    intercept: str,
+    tol: float,
+    shrinking: bool,
+    cache_bytes: int | None,
+    max_iter: int,
+    max_time: float | None,
+    n_threads: int,
+    progress: Callable[[int, int, int, float, float], None] | None = None,
+) -> Fit:
+    """Train a regression, where an error above epsilon on row i costs cost[i]."""
+
+def fit_nu_svr(
+    samples: Samples,
+    target: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    kernel: Kernel,
+    *,
+    nu: float,
+    tol: float,
+    shrinking: bool,
+    cache_bytes: int | None,
+    max_iter: int,
+    max_time: float | None,
+    n_threads: int,
+    progress: Callable[[int, int, int, float, float], None] | None = None,
+) -> Fit:
+    """Train a regression that finds epsilon, where nu bounds the cost of errors."""
+
+def fit_one_class(
+    samples: Samples,
+    weight: NDArray[np.float64],
+    kernel: Kernel,
+    *,
+    nu: float,
+    squared: bool,
+    tol: float,
+    shrinking: bool,
+    cache_bytes: int | None,
+    max_iter: int,
+    max_time: float | None,
+    n_threads: int,
+    progress: Callable[[int, int, int, float, float], None] | None = None,
+) -> Fit:
+    """Separate the rows from the origin, where nu bounds the weight of outliers."""
+
+def fit_svdd(
+    samples: Samples,
+    weight: NDArray[np.float64],
+    kernel: Kernel,
+    *,
+    nu: float,
+    squared: bool,
+    tol: float,
+    shrinking: bool,
+    cache_bytes: int | None,
+    max_iter: int,
+    max_time: float | None,
+    n_threads: int,
+    progress: Callable[[int, int, int, float, float], None] | None = None,
+) -> Fit:
+    """Find the sphere around the rows; the intercept is minus the squared norm of its centre."""
 
 @final
 class Expansion:
-    """Decision functions of a one-vs-one classifier, in the layout of SvcFit.
+    """Decision functions, in the layout of Fit: n_support of length 1 stands for a single one.
 
     support_vectors is None for kernels the core cannot evaluate (precomputed, callable).
     """
@@ -136,9 +242,12 @@ class Expansion:
         intercept: NDArray[np.float64],
     ) -> Expansion: ...
     def decision(self, samples: Samples, n_threads: int) -> NDArray[np.float64]:
-        """Compute the values of all machines, shape (n, k(k-1)/2)."""
+        """Compute the values of all machines, shape (n, k(k-1)/2), or (n, 1) for a single one."""
     def predict(self, samples: Samples, n_threads: int) -> NDArray[np.int64]:
-        """Find the class with most votes for each row, as `vote` of `decision`, but sooner."""
+        """Find the class with most votes for each row, as `vote` of `decision`, but sooner.
+
+        For classifiers only.
+        """
     def decision_from_kernel(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the decision values from those of the kernel, shape (n, n_SV)."""
 

@@ -1,5 +1,6 @@
 """Rows of numbers on their way into the core."""
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,12 +19,14 @@ __all__ = [
     "RowsLike",
     "canonical",
     "check_rows",
-    "check_sample_weight",
+    "joined",
     "length",
     "make_samples",
+    "scaled",
     "sparse_as_configured",
     "take_rows",
     "variance",
+    "weighted_rows",
 ]
 
 #: What users may give as a matrix: nested sequences, arrays, data frames, scipy's sparse formats.
@@ -98,7 +101,39 @@ def variance(X: MatrixLike, weight: NDArray[np.float64] | None = None) -> float:
         return float(total / size)
 
 
-def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+def weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the rows of positive weight and these weights, else raise."""
+    weight = _check_sample_weight(sample_weight, n_rows)
+    keep = np.flatnonzero(weight > 0.0)
+    weight = weight[keep]
+    if len(keep) == 0:
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights. Check sample_weight."
+        )
+    with np.errstate(over="ignore"):
+        if not np.isfinite(weight.sum()):
+            raise ValueError("sample_weight must have a finite sum, but its sum overflows")
+    return keep, weight
+
+
+def scaled(
+    weight: NDArray[np.float64], factor: float | NDArray[np.float64], names: str
+) -> NDArray[np.float64]:
+    """Return the weights times `factor`; raise unless they stay positive and, if it is, finite.
+
+    `names` says in an error what was multiplied.
+    """
+    with np.errstate(over="ignore"):
+        product: NDArray[np.float64] = factor * weight
+    if product.min() <= 0.0 or (np.isinf(product) & np.isfinite(factor)).any():
+        raise ValueError(
+            f"{names} must be positive and finite, got values from {product.min():g} to "
+            f"{product.max():g}"
+        )
+    return product
+
+
+def _check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     """Return one finite weight for each row, ones for None."""
     if sample_weight is None:
         return np.ones(n_rows)
@@ -114,6 +149,12 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     if not np.isfinite(weight).all():
         raise ValueError("sample_weight must be finite, got NaN or infinity")
     return weight
+
+
+def joined(blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """Return blocks of rows, at least one, as one array."""
+    arrays = list(blocks)
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
 def length(rows: Any) -> int | None:

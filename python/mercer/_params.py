@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import inf, isfinite
+from math import inf, isfinite, nan
 from numbers import Integral, Real
 from re import search
 from typing import Any
@@ -16,6 +16,9 @@ __all__ = [
     "check_degree",
     "check_gamma",
     "check_integer",
+    "check_intercept",
+    "check_non_negative",
+    "check_nu",
     "check_positive",
     "check_real",
     "naming",
@@ -36,7 +39,7 @@ def check_real(
     try:
         number = float(value)
     except OverflowError:  # an integer or fraction beyond the largest double
-        number = inf
+        number = nan
     if not accept(number):
         raise ValueError(_complaint(name, value, allowed))
     return number
@@ -45,6 +48,13 @@ def check_real(
 def check_positive(name: str, value: Any, allowed: str = "a positive finite number") -> float:
     """Return `value` as a float if it is a positive finite number, else raise."""
     return check_real(name, value, allowed, lambda number: 0.0 < number < inf)
+
+
+def check_non_negative(
+    name: str, value: Any, allowed: str = "a non-negative finite number"
+) -> float:
+    """Return `value` as a float if it is a non-negative finite number, else raise."""
+    return check_real(name, value, allowed, lambda number: 0.0 <= number < inf)
 
 
 def check_integer(name: str, value: Any, allowed: str, low: int, high: int = 2**63 - 1) -> int:
@@ -74,6 +84,24 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return value
 
 
+def check_intercept(fit_intercept: Any) -> str:
+    """Return the core's word for True, False or 'penalized', else raise."""
+    allowed = "True, False or 'penalized'"
+    if isinstance(fit_intercept, str):
+        if fit_intercept != "penalized":
+            raise ValueError(_complaint("fit_intercept", fit_intercept, allowed))
+        return fit_intercept
+    if not isinstance(fit_intercept, bool | np.bool_):
+        raise TypeError(_complaint("fit_intercept", fit_intercept, allowed))
+    return "free" if fit_intercept else "none"
+
+
+def check_nu(nu: Any) -> float:
+    """Return `nu` as a float if it is above 0 and at most 1, else raise."""
+    allowed = "a number above 0 and at most 1"
+    return check_real("nu", nu, allowed, lambda number: 0.0 < number <= 1.0)
+
+
 def check_gamma(gamma: Any) -> float | str:
     """Return `gamma` if it is 'scale', 'auto' or a non-negative finite number, else raise."""
     allowed = "'scale', 'auto' or a non-negative finite number"
@@ -81,7 +109,7 @@ def check_gamma(gamma: Any) -> float | str:
         if gamma not in ("scale", "auto"):
             raise ValueError(_complaint("gamma", gamma, allowed))
         return gamma
-    return check_real("gamma", gamma, allowed, lambda number: 0.0 <= number < inf)
+    return check_non_negative("gamma", gamma, allowed)
 
 
 def check_degree(degree: Any) -> int:

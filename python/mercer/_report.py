@@ -8,7 +8,7 @@ from mercer import _core
 __all__ = ["MachineReport", "Report"]
 
 #: From the best to the worst.
-_STATUSES = ("converged", "max_iterations", "time_limit", "interrupted")
+_STATUSES = ("converged", "max_iterations", "time_limit", "diverged", "interrupted")
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class MachineReport:
 
     Attributes
     ----------
-    status : {'converged', 'max_iterations', 'time_limit', 'interrupted'}
-        Why the solver stopped.
+    status : {'converged', 'max_iterations', 'time_limit', 'diverged', 'interrupted'}
+        Why the solver stopped; 'diverged' if the objective has no lower bound.
     gap : float
         Largest violation of the optimality conditions, at most `tol` if converged.
     objective : float

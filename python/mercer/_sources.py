@@ -37,6 +37,12 @@ KernelFunction: TypeAlias = Callable[[Any, Any], Any]
 _BLOCK_ROWS = 2**16
 _BLOCK_VALUES = 2**22
 
+#: Rows per call of a user's kernel for the values k(z, z): their square is computed, so few.
+_DIAGONAL_ROWS = 32
+
+#: By how many roundings the diagonal of a constant kernel may differ.
+_DIAGONAL_ROUNDINGS = 100
+
 
 class KernelSource(ABC):
     """Kernel values of one kind."""
@@ -79,6 +85,17 @@ class KernelSource(ABC):
         n_classes = len(fitted.classes_)
         for values in self.decision(expansion, X, fitted, n_threads):
             yield _core.vote(values, n_classes)
+
+    @abstractmethod
+    def diagonal(self, X: RowsLike, constant: float | None) -> Iterator[NDArray[np.float64]]:
+        """Yield k(z, z) for one block of rows of `X` after the other.
+
+        `constant` is what `constant_diagonal` told of the training rows.
+        """
+
+    def constant_diagonal(self, X: RowsLike) -> float | None:
+        """Return k(x, x) if all rows of `X` share it and `diagonal` has no other way to know."""
+        return None
 
 
 class BuiltIn(KernelSource):
@@ -129,6 +146,11 @@ class BuiltIn(KernelSource):
         for block in self._blocks(X):
             yield expansion.predict(make_samples(X[block]), n_threads)
 
+    def diagonal(self, X: RowsLike, constant: float | None) -> Iterator[NDArray[np.float64]]:
+        kernel = self._kernel._build()
+        for block in self._blocks(X):
+            yield kernel.diagonal(make_samples(X[block]))
+
     @staticmethod
     def _blocks(X: RowsLike) -> Iterator[slice]:
         stored = X.nnz if sp.issparse(X) else X.size
@@ -171,6 +193,21 @@ class Precomputed(KernelSource):
         for block in _blocks(X.shape[0], len(support)):
             values = X[block][:, support]
             yield expansion.decision_from_kernel(np.ascontiguousarray(values, dtype=np.float64))
+
+    def diagonal(self, X: RowsLike, constant: float | None) -> Iterator[NDArray[np.float64]]:
+        if constant is None:
+            raise ValueError(
+                "a precomputed kernel matrix does not hold k(z, z) of the rows z to predict, and "
+                "the diagonal of the one given to fit is not constant: normalise the kernel so "
+                "that k(z, z) = 1 for all z, or give kernel as a callable"
+            )
+        yield np.full(X.shape[0], constant)
+
+    def constant_diagonal(self, X: RowsLike) -> float | None:
+        values = np.diagonal(X)
+        low, high = float(values.min()), float(values.max())
+        rounding = np.finfo(X.dtype).eps * max(abs(low), abs(high))
+        return (low + high) / 2.0 if high - low <= _DIAGONAL_ROUNDINGS * rounding else None
 
 
 class Custom(KernelSource):
@@ -225,6 +262,13 @@ class Custom(KernelSource):
             else:
                 values = np.empty((len(rows), 0))
             yield expansion.decision_from_kernel(values)
+
+    def diagonal(self, X: RowsLike, constant: float | None) -> Iterator[NDArray[np.float64]]:
+        n_rows = length(X) or 0
+        for start in range(0, n_rows, _DIAGONAL_ROWS):
+            block = take_rows(X, np.arange(start, min(start + _DIAGONAL_ROWS, n_rows)))
+            size = length(block) or 0
+            yield np.diagonal(self._values(block, block, size, size))
 
     def _values(self, A: RowsLike, B: RowsLike, n_rows: int, n_columns: int) -> NDArray[np.float64]:
         """Call the function and check what comes back; its own exceptions pass unchanged."""

@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 
 from mercer import _core
 from mercer._data import MatrixLike, check_rows, make_samples, variance
-from mercer._params import check_coef0, check_degree, check_gamma, check_positive, check_real
+from mercer._params import (
+    check_coef0,
+    check_degree,
+    check_gamma,
+    check_non_negative,
+    check_positive,
+    check_real,
+)
 from mercer._threads import thread_count
 
 __all__ = [
@@ -488,12 +495,7 @@ class Scaled(Kernel):
 
     def _with_numbers(self, gammas: _Gammas) -> "Scaled":
         _check_kernel("kernel", self.kernel, self)
-        factor = check_real(
-            "factor",
-            self.factor,
-            "a non-negative finite number",
-            lambda number: 0.0 <= number < inf,
-        )
+        factor = check_non_negative("factor", self.factor)
         return Scaled(factor, self.kernel._with_numbers(gammas))
 
     def _build(self) -> _core.Kernel:

@@ -22,8 +22,11 @@ use crate::data::Samples;
 use crate::error::{Error, Result};
 use std::fmt;
 use std::sync::Arc;
-pub(crate) use sums::Weights;
+pub(crate) use sums::{Weights, add_multiples};
 pub(crate) use tile::{Columns, PANEL};
+
+/// Diagonal values asked from a user kernel in one call (it computes the whole square).
+pub(crate) const USER_DIAGONAL: usize = 32;
 
 /// A kernel of the user's own, evaluated on blocks of rows on demand.
 ///
@@ -260,6 +263,32 @@ impl Kernel {
         })
     }
 
+    /// Computes k(x, x) of every row.
+    ///
+    /// ```
+    /// # use mercer::Kernel;
+    /// let x = ndarray::array![[1.0, 2.0], [0.0, 3.0]].view().try_into()?;
+    /// assert_eq!(Kernel::linear().diagonal(&x)?, [5.0, 9.0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the kernel is precomputed, a parameter is out of range or the user's kernel fails.
+    pub fn diagonal(&self, samples: &Samples) -> Result<Vec<f64>> {
+        self.check()?;
+        let all: Vec<usize> = (0..samples.rows()).collect();
+        if let Kernel::User(kernel) = self {
+            return user_diagonal(&**kernel, samples, &all);
+        }
+        let value = |row: usize| {
+            let mut norm = 0.0;
+            samples.for_each(row, |_, value| norm += value * value);
+            self.on_diagonal(norm)
+        };
+        let values: Option<Vec<f64>> = all.into_iter().map(value).collect();
+        values.ok_or_else(|| Error::parameter("kernel", "a function of two rows", "precomputed"))
+    }
+
     /// Checks that every parameter is in its range.
     pub(crate) fn check(&self) -> Result<()> {
         let finite = |name, value: f64| {
@@ -421,6 +450,21 @@ pub(crate) fn user_block(
             value: out[at],
         }),
     }
+}
+
+/// The diagonal of a user kernel, which is asked for small squares.
+pub(crate) fn user_diagonal(
+    kernel: &dyn UserKernel,
+    samples: &Samples,
+    rows: &[usize],
+) -> Result<Vec<f64>> {
+    let mut diagonal = Vec::with_capacity(rows.len());
+    for rows in rows.chunks(USER_DIAGONAL) {
+        let mut block = vec![0.0; rows.len() * rows.len()];
+        user_block(kernel, samples, rows, samples, rows, &mut block)?;
+        diagonal.extend(block.iter().step_by(rows.len() + 1));
+    }
+    Ok(diagonal)
 }
 
 struct RowFunction<F>(F);

@@ -1,11 +1,12 @@
 //! Weighted sums of kernel values, sum_j c_j k(x_i, z_j), without keeping the values.
 //!
-//! This is prediction, and the exact gradient of the solver. Sums are in `f64`, whatever the kernel
+//! This is prediction, the exact gradient of the solver and, over rows instead of columns, the
+//! update of its gradient with rows that are not worth keeping. Sums are in `f64`, whatever the kernel
 //! values are in. Each kernel value is computed once however many sums it enters; a row's sums run
 //! over the columns in a fixed order, so they depend neither on the number of threads nor on the
 //! other rows of the call.
 
-use super::tile::{Columns, Scratch};
+use super::tile::{Columns, PANEL, Rows, Scratch, TILE_ROWS};
 use crate::data::Samples;
 use crate::simd::{Isa, Real, dispatch};
 use rayon::prelude::*;
@@ -127,6 +128,82 @@ impl<T: Real> Columns<T> {
                 .reduce(|| true, |a, b| a && b)
         };
         complete.then_some(sums)
+    }
+}
+
+impl<T: Real> Columns<T> {
+    /// Adds to `sums` the sum over the packed rows of factor_i k(row_i, column), for as many columns
+    /// from `start` on. Returns false if `stop` said so before the end: then `sums` is incomplete.
+    pub fn add_rows(
+        &self,
+        rows: &Rows<T>,
+        factors: &[f64],
+        start: usize,
+        sums: &mut [f64],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> bool {
+        let work = factors.len() * sums.len() * self.work_per_value();
+        let width = self.tile_columns();
+        // Tiles begin with a panel, of which the first may begin before `start`.
+        let head = (start.next_multiple_of(PANEL) - start).min(sums.len());
+        let (first, rest) = sums.split_at_mut(head);
+        let mut tasks = vec![(start, first)];
+        let columns = (start + head..).step_by(width);
+        tasks.extend(columns.zip(rest.chunks_mut(width)));
+        let add = |buffers: &mut (Vec<T>, Scratch<T>), (column, sums): (usize, &mut [f64])| {
+            let (values, scratch) = buffers;
+            let skip = column % PANEL;
+            let width = skip + sums.len();
+            values.resize(TILE_ROWS * width.max(1), T::ZERO);
+            for (batch, factors) in factors.chunks(TILE_ROWS).enumerate() {
+                if stop() {
+                    return false;
+                }
+                let mut out: Vec<&mut [T]> = values.chunks_mut(width).take(factors.len()).collect();
+                self.tile(rows, batch * TILE_ROWS, column - skip, &mut out, scratch);
+                let rows: Vec<&[T]> = out.iter().map(|row| &row[skip..]).collect();
+                add_multiples(self.isa(), factors, &rows, sums);
+            }
+            true
+        };
+        tasks.retain(|(_, sums)| !sums.is_empty());
+        if work < SERIAL_WORK {
+            let mut buffers = Default::default();
+            tasks.into_iter().all(|task| add(&mut buffers, task))
+        } else {
+            tasks
+                .into_par_iter()
+                .map_init(Default::default, add)
+                .reduce(|| true, |a, b| a && b)
+        }
+    }
+}
+
+/// Adds multiples of rows to a vector, four in one pass over it.
+pub(crate) fn add_multiples<T: Real>(isa: Isa, factors: &[f64], rows: &[&[T]], sums: &mut [f64]) {
+    let (four_rows, rest) = rows.as_chunks::<4>();
+    let (four_factors, rest_factors) = factors.as_chunks::<4>();
+    for (&factors, &rows) in four_factors.iter().zip(four_rows) {
+        add_four(isa, factors, rows, sums);
+    }
+    for (&factor, &row) in rest_factors.iter().zip(rest) {
+        add_four(isa, [factor, 0.0, 0.0, 0.0], [row; 4], sums);
+    }
+}
+
+dispatch! {
+    fn add_four<T: Real>(factors: [f64; 4], rows: [&[T]; 4], sums: &mut [f64]) = add_four_body
+}
+
+#[inline(always)]
+fn add_four_body<T: Real, const FMA: bool>(factors: [f64; 4], rows: [&[T]; 4], sums: &mut [f64]) {
+    let n = sums.len();
+    let [a, b, c, d] = rows.map(|row| &row[..n]);
+    for k in 0..n {
+        let first = a[k].to_f64().multiply_add::<FMA>(factors[0], sums[k]);
+        let second = b[k].to_f64().multiply_add::<FMA>(factors[1], first);
+        let third = c[k].to_f64().multiply_add::<FMA>(factors[2], second);
+        sums[k] = d[k].to_f64().multiply_add::<FMA>(factors[3], third);
     }
 }
 

@@ -22,7 +22,7 @@ const SPARSE_GROUP: usize = 16;
 /// Bytes of a row of a tile: six of them stay in L1 between product and epilogue.
 const TILE_ROW_BYTES: usize = 3072;
 /// Rows of a tile: enough to make reading its columns from L2 cheap.
-const TILE_ROWS: usize = 96;
+pub(super) const TILE_ROWS: usize = 96;
 /// The packed columns of a tile should stay in L2.
 const TILE_BYTES: usize = 1 << 19;
 /// Below this many multiplications threads cost more than they bring.
@@ -267,7 +267,7 @@ impl<T: Real> Columns<T> {
     }
 
     /// Returns the multiplications behind one value, roughly.
-    fn work_per_value(&self) -> usize {
+    pub(super) fn work_per_value(&self) -> usize {
         match &self.store {
             Store::Panels(_) => self.dim + 4,
             Store::Sparse { entries, .. } => entries.len() / self.len.max(1) + 4,

@@ -14,16 +14,23 @@ mod tests;
 
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::kernel::{Columns, Kernel, PANEL, Weights, user_block};
-use crate::simd::Real;
+use crate::kernel::{
+    Columns, Kernel, PANEL, USER_DIAGONAL, Weights, add_multiples, user_block, user_diagonal,
+};
+use crate::simd::{Isa, Real};
 pub use cache::RowCache;
 pub(crate) use memory::fair_share;
+use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Values asked from a user kernel in one call: 32 MB of f64.
 const USER_BLOCK: usize = 1 << 22;
-/// Diagonal values asked from a user kernel in one call (it computes the whole square).
-const USER_DIAGONAL: usize = 32;
+
+/// Bytes up to which every row is kept: memory that has been used before costs little, fresh memory
+/// more than computing a row of few features again.
+const ROOM: usize = 1 << 27;
+/// Columns of the gradient a thread updates at a time.
+const UPDATE_COLUMNS: usize = 4096;
 
 /// A polled request to stop.
 pub(crate) type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
@@ -93,13 +100,8 @@ impl<'a> KernelMatrix<'a> {
                 matrix.set_noise(0.0);
             }
             Kernel::User(user) => {
-                for rows in matrix.index.chunks(USER_DIAGONAL) {
-                    let mut block = vec![0.0; rows.len() * rows.len()];
-                    matrix.count(rows.len(), rows.len());
-                    user_block(&**user, samples, rows, samples, rows, &mut block)?;
-                    let diagonal = block.iter().step_by(rows.len() + 1);
-                    matrix.diagonal.extend(diagonal);
-                }
+                matrix.diagonal = user_diagonal(&**user, samples, &matrix.index)?;
+                matrix.count(matrix.index.len(), USER_DIAGONAL);
                 matrix.set_noise(0.0);
             }
             kernel => {
@@ -107,7 +109,7 @@ impl<'a> KernelMatrix<'a> {
                     matrix.center = Some(samples.mean(&matrix.index));
                 }
                 let center = matrix.center.as_deref();
-                let mut largest = 0.0f64;
+                let mut total = 0.0f64;
                 for &i in &matrix.index {
                     // The diagonal wants the norm as it is, the noise that of the centred row.
                     let (mut norm, mut centred) = (0.0, 0.0);
@@ -116,10 +118,12 @@ impl<'a> KernelMatrix<'a> {
                         let value = value - center.map_or(0.0, |center| center[column]);
                         centred += value * value;
                     });
-                    largest = largest.max(centred);
+                    total += centred;
                     matrix.diagonal.extend(kernel.on_diagonal(norm));
                 }
-                matrix.set_noise(largest);
+                // The mean, not the largest: kernels of distances vanish between a row far out and
+                // most others, and so do their errors there.
+                matrix.set_noise(2.0 * total / matrix.index.len().max(1) as f64);
             }
         }
         match matrix.diagonal.iter().position(|value| !value.is_finite()) {
@@ -288,6 +292,10 @@ pub(crate) struct CachedRows<'a, T> {
     /// The columns in order, for kernels evaluated in tiles.
     columns: Option<Columns<T>>,
     cache: RowCache<T>,
+    /// Rows computed without being kept.
+    passed: u64,
+    /// Bytes up to which every row is kept.
+    room: usize,
     /// Whether values are rounded to f32 although T is f64: see [`CachedRows::rounded`].
     rounded: bool,
 }
@@ -300,6 +308,8 @@ impl<'a, T: Real> CachedRows<'a, T> {
             order: (0..matrix.len() as u32).collect(),
             columns: None,
             cache: RowCache::new(matrix.len(), matrix.len(), bytes)?,
+            passed: 0,
+            room: ROOM,
             rounded: false,
         };
         rows.pack();
@@ -335,7 +345,7 @@ impl<'a, T: Real> CachedRows<'a, T> {
 
     /// Returns the counters: cache hits, cache misses.
     pub fn counters(&self) -> (u64, u64) {
-        (self.cache.hits(), self.cache.misses())
+        (self.cache.hits(), self.cache.misses() + self.passed)
     }
 
     /// Makes the leading `length` entries of the rows of the given variables (at most
@@ -412,6 +422,53 @@ impl<'a, T: Real> CachedRows<'a, T> {
         })
     }
 
+    /// Adds multiples of rows to `gradient`, which belongs to the positions from `start` on. Rows
+    /// that are held are used, rows worth keeping are computed and kept, and the others are
+    /// computed without being written anywhere. Returns false if stopped: then the gradient is
+    /// incomplete.
+    pub fn add_to(
+        &mut self,
+        changes: &[Change],
+        start: usize,
+        gradient: &mut [f64],
+        stop: Stop,
+    ) -> Result<bool> {
+        let end = start + gradient.len();
+        let room = self.held() * self.order.len() * size_of::<T>() < self.room;
+        let (kept, passing): (Vec<Change>, Vec<Change>) = changes.iter().partition(|change| {
+            change.keep || room || self.rounded || self.cache.peek(change.variable).is_some()
+        });
+        // A cache too small for all rows takes them in turns.
+        for changes in kept.chunks(self.capacity()) {
+            let variables: Vec<u32> = changes.iter().map(|change| change.variable).collect();
+            if !self.fetch(&variables, end, stop)? {
+                return Ok(false);
+            }
+            let factors: Vec<f64> = changes.iter().map(|change| change.factor).collect();
+            let rows: Vec<&[T]> = variables
+                .iter()
+                .map(|&v| &self.row(v)[start..end])
+                .collect();
+            add_in_parallel(&factors, &rows, gradient);
+        }
+        let Some(columns) = self.columns.as_ref().filter(|_| !passing.is_empty()) else {
+            let all: Vec<Change> = passing
+                .iter()
+                .map(|c| Change { keep: true, ..*c })
+                .collect();
+            return Ok(all.is_empty() || self.add_to(&all, start, gradient, stop)?);
+        };
+        let rows: Vec<usize> = passing
+            .iter()
+            .map(|change| self.matrix.index[change.variable as usize])
+            .collect();
+        let factors: Vec<f64> = passing.iter().map(|change| change.factor).collect();
+        self.matrix.count(rows.len(), gradient.len());
+        self.passed += rows.len() as u64;
+        let packed = columns.pack_rows(self.matrix.samples, &rows);
+        Ok(columns.add_rows(&packed, &factors, start, gradient, stop))
+    }
+
     /// Computes the small matrix of the given variables into rows of `stride` numbers. Returns
     /// false if stopped.
     pub fn block<B: Real>(
@@ -467,6 +524,39 @@ impl<'a, T: Real> CachedRows<'a, T> {
         }
         self.cache.reorder(order);
         self.pack();
+    }
+}
+
+/// A multiple of the row of a variable, and whether the row is worth keeping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub variable: u32,
+    pub factor: f64,
+    pub keep: bool,
+}
+
+/// Adds multiples of rows to the gradient, in parallel over columns.
+fn add_in_parallel<T: Real>(factors: &[f64], rows: &[&[T]], gradient: &mut [f64]) {
+    let isa = Isa::detect();
+    let serial = factors.len() * gradient.len() < 1 << 16;
+    let add = |(chunk, gradient): (usize, &mut [f64])| {
+        let start = chunk * UPDATE_COLUMNS;
+        let rows: Vec<&[T]> = rows
+            .iter()
+            .map(|row| &row[start..start + gradient.len()])
+            .collect();
+        add_multiples(isa, factors, &rows, gradient);
+    };
+    if serial {
+        gradient
+            .chunks_mut(UPDATE_COLUMNS)
+            .enumerate()
+            .for_each(add);
+    } else {
+        gradient
+            .par_chunks_mut(UPDATE_COLUMNS)
+            .enumerate()
+            .for_each(add);
     }
 }
 

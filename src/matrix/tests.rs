@@ -52,6 +52,8 @@ enum Step {
     Stopped(Vec<u32>, usize),
     Reorder(Vec<u32>),
     Block(Vec<u32>),
+    /// Adds rows to the positions between two numbers.
+    Add(Vec<u32>, usize, usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -61,6 +63,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (variables(), 1usize..=50).prop_map(|(v, length)| Step::Stopped(v, length)),
         2 => prop::collection::vec(any::<u32>(), 1..50).prop_map(Step::Reorder),
         1 => variables().prop_map(Step::Block),
+        3 => (variables(), 0usize..50, 0usize..50)
+            .prop_map(|(v, a, b)| Step::Add(v, a.min(b), a.max(b) + 1)),
     ];
     prop::collection::vec(step, 1..30)
 }
@@ -121,6 +125,28 @@ fn run<T: Real>(which: usize, rows: usize, steps: &[Step]) {
                     for (&value, &j) in row.iter().zip(variables) {
                         close(value, i, j);
                     }
+                }
+            }
+            Step::Add(variables, start, end) => {
+                // Every third is worth keeping, the others are computed in passing or held.
+                cached.room = 0;
+                let changes: Vec<Change> = variables
+                    .iter()
+                    .map(|&variable| Change {
+                        variable,
+                        factor: 1.0 + f64::from(variable),
+                        keep: variable % 3 == 0,
+                    })
+                    .collect();
+                let mut sums = vec![7.0; end - start];
+                let added = cached.add_to(&changes, *start, &mut sums, &|| false);
+                assert!(added.expect("rows"));
+                for (&sum, &j) in sums.iter().zip(&order[*start..*end]) {
+                    let value = |i: u32| values[[index[i as usize], index[j as usize]]];
+                    let terms = changes.iter().map(|c| c.factor * value(c.variable));
+                    let (expected, size): (f64, f64) =
+                        terms.fold((7.0, 7.0), |(a, b), term| (a + term, b + term.abs()));
+                    assert!((sum - expected).abs() <= 12.0 * T::ROUNDOFF * size * 3.0);
                 }
             }
         }

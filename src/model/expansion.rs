@@ -1,6 +1,7 @@
-//! Expansion: the decision functions f(x) = sum_i beta_i k(x_i, x) + b of a one-vs-one classifier.
+//! Expansion: decision functions f(x) = sum_i beta_i k(x_i, x) + b, that of one machine or those of
+//! a one-vs-one classifier.
 //!
-//! The support vectors are sorted by class. Coefficients have LIBSVM's layout: row r of column i
+//! The support vectors of a classifier are sorted by class. Coefficients have LIBSVM's layout: row r of column i
 //! belongs, for a support vector of class c, to the machine of c and the r-th other class. Kernel
 //! values are computed once per sample and support vector, whatever the number of classes.
 
@@ -18,7 +19,7 @@ const COARSE: f64 = 0.01;
 /// Values asked from a user kernel in one call.
 const USER_VALUES: usize = 1 << 22;
 
-/// Decision functions of a one-vs-one classifier.
+/// The decision functions of a one-vs-one classifier, or that of a machine without classes.
 ///
 /// ```
 /// use mercer::{Kernel, Samples, model::Expansion};
@@ -46,8 +47,9 @@ pub struct Expansion {
 
 impl Expansion {
     /// Makes the decision functions. `n_support` has an entry per class, `dual_coef` the shape
-    /// (classes - 1, support vectors), `intercept` an entry per pair of classes. `support` may be
-    /// None if only [`decision_from_kernel`](Self::decision_from_kernel) is used.
+    /// (classes - 1, support vectors), `intercept` an entry per pair of classes; a machine without
+    /// classes counts as a single class, with one row of coefficients and one intercept. `support`
+    /// may be None if only [`decision_from_kernel`](Self::decision_from_kernel) is used.
     ///
     /// ```
     /// # use mercer::{Kernel, Samples, model::Expansion};
@@ -73,10 +75,11 @@ impl Expansion {
         kernel.check()?;
         let classes = n_support.len();
         let total: usize = n_support.iter().sum();
-        let expected = (classes.saturating_sub(1), total);
-        if classes < 2 {
+        if classes == 0 {
             return Err(Error::TooFewClasses { classes });
         }
+        let height = (classes - 1).max(1);
+        let expected = (height, total);
         if dual_coef.dim() != expected {
             return Err(Error::shape(
                 "dual_coef",
@@ -84,7 +87,7 @@ impl Expansion {
                 format!("{:?}", dual_coef.dim()),
             ));
         }
-        let pairs = classes * (classes - 1) / 2;
+        let pairs = (classes * (classes - 1) / 2).max(1);
         if intercept.len() != pairs {
             return Err(Error::shape(
                 "intercept",
@@ -111,7 +114,7 @@ impl Expansion {
             .collect();
         let weights = Weights {
             coefficients: dual_coef.iter().copied().collect(),
-            height: classes - 1,
+            height,
             segments,
         };
         let sizes = pair_sizes(&weights, classes);
@@ -148,8 +151,8 @@ impl Expansion {
         values.saturating_mul(samples.columns() + 8)
     }
 
-    /// Returns the values of all machines, shape (rows, pairs of classes); machine (i, j), i < j,
-    /// is positive for class i. None if `stop` said so.
+    /// Returns the values of all machines, shape (rows, machines); machine (i, j), i < j, of a
+    /// classifier is positive for class i. None if `stop` said so.
     ///
     /// ```
     /// # use mercer::{Kernel, Samples, model::Expansion};
@@ -215,7 +218,8 @@ impl Expansion {
         Ok(Some(decision))
     }
 
-    /// Returns the class of each row by the votes of the machines; None if `stop` said so.
+    /// Returns the class of each row by the votes of the machines, 0 if there are no classes; None
+    /// if `stop` said so.
     ///
     /// The labels are those of [`decision`](Self::decision). Values are computed in f32 first, and
     /// again in f64 for the rows in which a value lies within the bound of its rounding error.
@@ -320,6 +324,9 @@ impl Expansion {
     /// Adds up what both classes of every pair contribute.
     fn pairs(&self, sums: &[f64], mut out: ndarray::ArrayViewMut1<f64>) {
         let height = self.weights.height;
+        if self.classes == 1 {
+            out[0] = sums[0] + self.intercept[0];
+        }
         let mut pair = 0;
         for i in 0..self.classes {
             for j in i + 1..self.classes {
@@ -335,6 +342,10 @@ impl Expansion {
 /// with eight standard deviations; and never beyond the sum of the absolute coefficients.
 fn pair_sizes(weights: &Weights, classes: usize) -> Vec<f64> {
     let total = weights.coefficients.len() / weights.height;
+    if classes == 1 {
+        let absolute: f64 = weights.coefficients.iter().map(|c| c.abs()).sum();
+        return vec![absolute];
+    }
     let sums = |class: usize, row: usize| {
         let coefficients = &weights.coefficients[row * total..(row + 1) * total];
         coefficients[weights.segments[class].clone()]

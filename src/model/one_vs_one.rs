@@ -4,10 +4,10 @@
 
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::formulation::hinge;
+use crate::formulation::{Intercept, Loss, check_nu, largest_nu, normalized, nu_svc, svc};
 use crate::kernel::Kernel;
 use crate::matrix::{KernelMatrix, fair_share};
-use crate::qp::{Monitor, Report, Smo, Solution};
+use crate::qp::{DualProblem, Monitor, Report, Smo, Solution};
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 use std::time::Instant;
@@ -15,13 +15,53 @@ use std::time::Instant;
 /// Problems of up to this many rows run side by side.
 const SMALL: usize = 3000;
 
+/// How wide margins and few errors are weighed against each other.
+///
+/// ```
+/// use mercer::{formulation::{Intercept, Loss}, model::Margin};
+/// let margin = Margin::Soft { loss: Loss::Squared, intercept: Intercept::Free };
+/// assert_ne!(margin, Margin::Nu(0.5));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Margin {
+    /// By the cost C_i of an error.
+    Soft {
+        /// How errors are charged.
+        loss: Loss,
+        /// Whether there is a constant term.
+        intercept: Intercept,
+    },
+    /// By the share of errors that is allowed; C_i is the weight of a row. Of more than two
+    /// classes, a pair for which the share is too large has the largest that is feasible.
+    Nu(f64),
+}
+
+impl Margin {
+    fn problem(self, positive: &[bool], cost: &[f64]) -> Result<DualProblem> {
+        match self {
+            Margin::Soft { loss, intercept } => Ok(svc(positive, cost, loss, intercept)),
+            Margin::Nu(nu) => nu_svc(positive, cost, nu),
+        }
+    }
+
+    fn machine(self, solution: Solution, problem: &DualProblem, matrix: &KernelMatrix) -> Solution {
+        let largest = || matrix.diagonal().iter().fold(0.0f64, |a, &b| a.max(b));
+        match self {
+            Margin::Soft { .. } => solution,
+            Margin::Nu(_) => normalized(solution, problem, largest()),
+        }
+    }
+}
+
 /// A trained one-vs-one classifier in LIBSVM's layout; machine (i, j), i < j, is positive for i.
 ///
 /// ```
-/// use mercer::{Kernel, Samples, model::OneVsOne, qp::{Smo, Unwatched}};
+/// use mercer::{Kernel, Samples, model::{Margin, OneVsOne}, qp::{Smo, Unwatched}};
+/// use mercer::formulation::{Intercept, Loss};
 /// let samples = Samples::try_from(ndarray::array![[-1.0], [1.0]].view())?;
+/// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
 /// let trained = OneVsOne::fit(
-///     &Kernel::linear(), &samples, &[0, 1], 2, &[10.0, 10.0], &Smo::default(), &Unwatched,
+///     &Kernel::linear(), &samples, &[0, 1], 2, &[10.0, 10.0], margin, &Smo::default(), &Unwatched,
 /// )?;
 /// assert_eq!(trained.support, [0, 1]);
 /// assert_eq!(trained.dual_coef, ndarray::array![[0.5, -0.5]]);
@@ -42,27 +82,31 @@ pub struct OneVsOne {
 }
 
 impl OneVsOne {
-    /// Trains the machines: `labels` are class numbers below `classes`, `cost[i]` is C_i.
+    /// Trains the machines: `labels` are class numbers below `classes`, `cost[i]` is C_i. Rows of
+    /// cost zero are left out.
     ///
     /// ```
-    /// # use mercer::{Kernel, Samples, model::OneVsOne, qp::{Smo, Unwatched}};
+    /// # use mercer::{Kernel, Samples, model::{Margin, OneVsOne}, qp::{Smo, Unwatched}};
     /// let samples = Samples::try_from(ndarray::array![[0.0], [1.0], [3.0]].view())?;
-    /// let (labels, cost) = ([0, 1, 2], [10.0; 3]);
+    /// let (labels, weights, margin) = ([0, 1, 2], [1.0; 3], Margin::Nu(0.5));
     /// let trained = OneVsOne::fit(
-    ///     &Kernel::linear(), &samples, &labels, 3, &cost, &Smo::default(), &Unwatched,
+    ///     &Kernel::linear(), &samples, &labels, 3, &weights, margin, &Smo::default(), &Unwatched,
     /// )?;
     /// assert_eq!((trained.intercept.len(), trained.dual_coef.dim()), (3, (2, 3)));
     /// # Ok::<(), mercer::Error>(())
     /// ```
     ///
     /// # Errors
-    /// If lengths differ, a cost is not positive, a class is empty, or as [`Smo::solve`].
+    /// If lengths differ, a cost is negative, a class is empty, nu is not feasible for any pair of
+    /// classes, or as [`Smo::solve`].
+    #[allow(clippy::too_many_arguments)] // the whole of a fit
     pub fn fit(
         kernel: &Kernel,
         samples: &Samples,
         labels: &[usize],
         classes: usize,
         cost: &[f64],
+        margin: Margin,
         smo: &Smo,
         monitor: &dyn Monitor,
     ) -> Result<Self> {
@@ -72,12 +116,32 @@ impl OneVsOne {
             .flat_map(|i| (i + 1..classes).map(move |j| (i, j)))
             .collect();
         let size = |pair: usize| members[pairs[pair].0].len() + members[pairs[pair].1].len();
-        let train = |pair: usize, side_by_side: usize| -> Result<Solution> {
+        let weight = |class: usize| members[class].iter().map(|&row| cost[row]).sum::<f64>();
+        let weights: Vec<f64> = (0..classes).map(weight).collect();
+        // A pair of classes that differ too much in weight for nu has as much of it as it can.
+        let limit = |pair: usize| match margin {
+            Margin::Soft { .. } => None,
+            Margin::Nu(_) => Some(largest_nu(weights[pairs[pair].0], weights[pairs[pair].1])),
+        };
+        let pose = |pair: usize| {
             let (i, j) = pairs[pair];
-            monitor.machine(pair, pairs.len());
+            let margin = match (margin, limit(pair)) {
+                (Margin::Nu(nu), Some(limit)) => Margin::Nu(nu.min(limit)),
+                (margin, _) => margin,
+            };
             let rows = [members[i].as_slice(), &members[j]].concat();
             let positive: Vec<bool> = (0..rows.len()).map(|at| at < members[i].len()).collect();
             let cost: Vec<f64> = rows.iter().map(|&row| cost[row]).collect();
+            Ok::<_, Error>((margin.problem(&positive, &cost)?, rows))
+        };
+        if let Margin::Nu(nu) = margin {
+            // What no pair of classes can have is refused before anything is computed.
+            let largest = (0..pairs.len()).map(|pair| limit(pair).unwrap_or(1.0));
+            check_nu(nu, largest.fold(0.0, f64::max))?;
+        }
+        let train = |pair: usize, side_by_side: usize| -> Result<Solution> {
+            monitor.machine(pair, pairs.len());
+            let (problem, rows) = pose(pair)?;
             let mut smo = *smo;
             // One budget of time and memory for all machines.
             smo.stop.time_limit = smo
@@ -88,7 +152,8 @@ impl OneVsOne {
                 smo.cache_bytes = Some(smo.cache_bytes.unwrap_or_else(fair_share) / side_by_side);
             }
             let matrix = KernelMatrix::new(kernel, samples, rows)?;
-            smo.solve(&hinge(&positive, &cost), &matrix, monitor)
+            let solution = smo.solve(&problem, &matrix, monitor)?;
+            Ok(margin.machine(solution, &problem, &matrix))
         };
         let (small, large): (Vec<usize>, Vec<usize>) =
             (0..pairs.len()).partition(|&pair| pairs.len() > 1 && size(pair) <= SMALL);
@@ -135,12 +200,13 @@ fn check(
             ));
         }
     }
-    if let Some(cost) = cost.iter().find(|cost| !(cost.is_finite() && **cost > 0.0)) {
-        return Err(Error::parameter("C", "positive and finite", cost));
+    if let Some(cost) = cost.iter().find(|cost| cost.is_nan() || **cost < 0.0) {
+        return Err(Error::parameter("C", "positive", cost));
     }
     let mut members = vec![Vec::new(); classes];
     for (row, &label) in labels.iter().enumerate() {
         match members.get_mut(label) {
+            Some(_) if cost[row] == 0.0 => {}
             Some(rows) => rows.push(row),
             None => {
                 return Err(Error::parameter(

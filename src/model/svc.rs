@@ -1,14 +1,15 @@
 //! Svc: the classifier for Rust users.
 
-use super::{Expansion, OneVsOne, vote};
+use super::predictor::Predictor;
+use super::{Margin, OneVsOne, check_rows};
 use crate::data::Samples;
 use crate::error::{Error, Result};
+use crate::formulation::{Intercept, Loss};
 use crate::kernel::Kernel;
 use crate::qp::{Monitor, Report, Smo, Unwatched};
 use ndarray::Array2;
-use std::time::Duration;
 
-/// A support vector classifier: hinge loss, one-vs-one for more than two classes.
+/// A support vector classifier, one-vs-one for more than two classes.
 ///
 /// ```
 /// use mercer::{Kernel, Svc};
@@ -22,8 +23,12 @@ use std::time::Duration;
 pub struct Svc {
     kernel: Kernel,
     c: f64,
+    loss: Loss,
+    intercept: Intercept,
     smo: Smo,
 }
+
+solver_settings!(Svc, ".fit(x.view(), &[0, 1, 0, 1])", ".reports()[0]");
 
 impl Svc {
     /// Makes a classifier with C = 1 and tolerance 1e-3.
@@ -39,11 +44,13 @@ impl Svc {
         Svc {
             kernel,
             c: 1.0,
+            loss: Loss::Linear,
+            intercept: Intercept::Free,
             smo: Smo::default(),
         }
     }
 
-    /// Sets the cost of a margin error.
+    /// Sets the cost of a margin error; infinity asks for a hard margin.
     ///
     /// ```
     /// # use mercer::{Kernel, Svc};
@@ -57,58 +64,32 @@ impl Svc {
         self
     }
 
-    /// Sets the gap at which to stop.
+    /// Sets how margin errors are charged.
     ///
     /// ```
-    /// # use mercer::{Kernel, Svc};
-    /// let error = Svc::new(Kernel::linear()).tolerance(0.0)
-    ///     .fit(ndarray::array![[-1.0], [1.0]].view(), &[0, 1]).unwrap_err();
-    /// assert_eq!(error.to_string(), "tol must be positive, got 0");
+    /// # use mercer::{Kernel, Svc, formulation::Loss};
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// let svc = Svc::new(Kernel::linear()).c(0.5).loss(Loss::Squared);
+    /// let model = svc.fit(x.view(), &[0, 1])?;
+    /// assert_eq!(model.machines().dual_coef, ndarray::array![[-1.0 / 3.0, 1.0 / 3.0]] * -1.0);
+    /// # Ok::<(), mercer::Error>(())
     /// ```
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.smo.stop.tolerance = tolerance;
+    pub fn loss(mut self, loss: Loss) -> Self {
+        self.loss = loss;
         self
     }
 
-    /// Gives up after this many pair steps of a machine.
+    /// Sets whether the decision functions have a constant term.
     ///
     /// ```
-    /// # use mercer::{Kernel, Svc, qp::Status};
-    /// let x = ndarray::array![[-1.0], [1.0]];
-    /// let model = Svc::new(Kernel::linear()).max_iterations(0).fit(x.view(), &[0, 1])?;
-    /// assert_eq!(model.reports()[0].status, Status::MaxIterations);
+    /// # use mercer::{Kernel, Svc, formulation::Intercept};
+    /// let x = ndarray::array![[1.0], [3.0]];
+    /// let svc = Svc::new(Kernel::linear()).intercept(Intercept::None);
+    /// assert_eq!(svc.fit(x.view(), &[0, 1])?.machines().intercept, [0.0]);
     /// # Ok::<(), mercer::Error>(())
     /// ```
-    pub fn max_iterations(mut self, steps: u64) -> Self {
-        self.smo.stop.max_iterations = Some(steps);
-        self
-    }
-
-    /// Gives up after this time.
-    ///
-    /// ```
-    /// # use mercer::{Kernel, Svc, qp::Status};
-    /// let x = ndarray::array![[-1.0], [1.0]];
-    /// let svc = Svc::new(Kernel::linear()).time_limit(std::time::Duration::ZERO);
-    /// assert_eq!(svc.fit(x.view(), &[0, 1])?.reports()[0].status, Status::TimeLimit);
-    /// # Ok::<(), mercer::Error>(())
-    /// ```
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.smo.stop.time_limit = Some(limit);
-        self
-    }
-
-    /// Sets the solver with all its settings.
-    ///
-    /// ```
-    /// # use mercer::{Kernel, Svc, qp::Smo};
-    /// let x = ndarray::array![[-1.0], [1.0]];
-    /// let svc = Svc::new(Kernel::linear()).solver(Smo { shrinking: false, ..Smo::default() });
-    /// assert_eq!(svc.fit(x.view(), &[0, 1])?.predict(x.view())?, [0, 1]);
-    /// # Ok::<(), mercer::Error>(())
-    /// ```
-    pub fn solver(mut self, smo: Smo) -> Self {
-        self.smo = smo;
+    pub fn intercept(mut self, intercept: Intercept) -> Self {
+        self.intercept = intercept;
         self
     }
 
@@ -164,73 +145,26 @@ impl Svc {
         L: Ord + Clone,
     {
         let samples = x.try_into()?;
-        if !(self.c.is_finite() && self.c > 0.0) {
-            return Err(Error::parameter("C", "positive and finite", self.c));
+        if self.c.is_nan() || self.c <= 0.0 {
+            return Err(Error::parameter("C", "positive", self.c));
         }
-        for (name, length) in [("y", labels.len()), ("sample_weight", weights.len())] {
-            if length != samples.rows() {
-                return Err(Error::shape(
-                    name,
-                    format!("{} entries, one per row of X", samples.rows()),
-                    length.to_string(),
-                ));
+        let cost = |weight: f64| {
+            if weight > 0.0 {
+                self.c * weight
+            } else {
+                weight
             }
-        }
-        if let Some(weight) = weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
-            return Err(Error::parameter(
-                "sample_weight",
-                "finite and not negative",
-                weight,
-            ));
-        }
-        let kept: Vec<usize> = (0..labels.len()).filter(|&i| weights[i] > 0.0).collect();
-        if kept.len() < labels.len() && matches!(self.kernel, Kernel::Precomputed) {
-            return Err(Error::parameter(
-                "sample_weight",
-                "positive with a precomputed kernel",
-                0.0,
-            ));
-        }
-        let mut classes: Vec<L> = kept.iter().map(|&i| labels[i].clone()).collect();
-        classes.sort();
-        classes.dedup();
-        let codes: Vec<usize> = kept
-            .iter()
-            .map(|&i| classes.partition_point(|class| *class < labels[i]))
-            .collect();
-        let cost: Vec<f64> = kept.iter().map(|&i| self.c * weights[i]).collect();
-        let samples = if kept.len() < labels.len() {
-            samples.select(&kept)
-        } else {
-            samples
         };
-        let mut machines = OneVsOne::fit(
-            &self.kernel,
-            &samples,
-            &codes,
-            classes.len(),
-            &cost,
-            &self.smo,
-            monitor,
-        )?;
-        let expansion = Expansion::new(
-            self.kernel.clone(),
-            Some(samples.select(&machines.support)),
-            &machines.n_support,
-            machines.dual_coef.view(),
-            &machines.intercept,
-        )?;
-        machines.support = machines.support.iter().map(|&i| kept[i]).collect();
-        Ok(SvcModel {
-            classes,
-            machines,
-            expansion,
-            precomputed: matches!(self.kernel, Kernel::Precomputed).then_some(samples.rows()),
-        })
+        let margin = Margin::Soft {
+            loss: self.loss,
+            intercept: self.intercept,
+        };
+        let machines = (&self.kernel, &self.smo, margin);
+        SvcModel::fit(machines, samples, labels, weights, cost, monitor)
     }
 }
 
-/// A trained [`Svc`].
+/// A trained [`Svc`] or [`NuSvc`](crate::NuSvc).
 ///
 /// ```
 /// use mercer::{Kernel, Svc};
@@ -243,9 +177,54 @@ impl Svc {
 pub struct SvcModel<L> {
     classes: Vec<L>,
     machines: OneVsOne,
-    expansion: Expansion,
-    /// The number of training rows, if the kernel was precomputed.
-    precomputed: Option<usize>,
+    predictor: Predictor,
+}
+
+impl<L: Ord + Clone> SvcModel<L> {
+    /// Trains on labels of any kind; `cost` makes C_i of a weight.
+    pub(super) fn fit(
+        (kernel, smo, margin): (&Kernel, &Smo, Margin),
+        samples: Samples,
+        labels: &[L],
+        weights: &[f64],
+        cost: impl Fn(f64) -> f64,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        check_rows(&samples, &[("y", labels.len())], weights)?;
+        let kept = (0..labels.len()).filter(|&i| weights[i] > 0.0);
+        let mut classes: Vec<L> = kept.map(|i| labels[i].clone()).collect();
+        classes.sort();
+        classes.dedup();
+        // Labels of rows without weight may be of no class; these rows are left out.
+        let codes: Vec<usize> = labels
+            .iter()
+            .map(|label| classes.binary_search(label).unwrap_or(0))
+            .collect();
+        let cost: Vec<f64> = weights.iter().map(|&weight| cost(weight)).collect();
+        let machines = OneVsOne::fit(
+            kernel,
+            &samples,
+            &codes,
+            classes.len(),
+            &cost,
+            margin,
+            smo,
+            monitor,
+        )?;
+        let predictor = Predictor::new(
+            kernel,
+            &samples,
+            &machines.support,
+            &machines.n_support,
+            machines.dual_coef.view(),
+            &machines.intercept,
+        )?;
+        Ok(SvcModel {
+            classes,
+            machines,
+            predictor,
+        })
+    }
 }
 
 impl<L: Clone> SvcModel<L> {
@@ -308,26 +287,7 @@ impl<L: Clone> SvcModel<L> {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        self.decide(&x.try_into()?)
-    }
-
-    fn decide(&self, samples: &Samples) -> Result<Array2<f64>> {
-        if let Some(rows) = self.precomputed {
-            crate::kernel::check_columns(samples, rows)?;
-            let support = &self.machines.support;
-            let mut row = vec![0.0; rows];
-            let mut values = Array2::zeros((samples.rows(), support.len()));
-            for (i, mut values) in values.rows_mut().into_iter().enumerate() {
-                samples.copy_row(i, &mut row);
-                for (value, &j) in values.iter_mut().zip(support) {
-                    *value = row[j];
-                }
-            }
-            return self.expansion.decision_from_kernel(values.view());
-        }
-        // A decision is only None if it was stopped, and nothing stops it here.
-        let decision = self.expansion.decision(samples, &|| false)?;
-        Ok(decision.unwrap_or_default())
+        self.predictor.decision(&x.try_into()?)
     }
 
     /// Returns the predicted class of each row.
@@ -347,13 +307,7 @@ impl<L: Clone> SvcModel<L> {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let samples = x.try_into()?;
-        let winners = if self.precomputed.is_some() {
-            vote(self.decide(&samples)?.view(), self.classes.len())
-        } else {
-            let winners = self.expansion.predict(&samples, &|| false)?;
-            winners.unwrap_or_default() // None only if stopped, and nothing stops it here
-        };
+        let winners = self.predictor.classes(&x.try_into()?)?;
         Ok(winners
             .into_iter()
             .map(|class| self.classes[class].clone())

@@ -4,20 +4,20 @@
 //! checks for signals and raises a flag that the workers poll ([`run::interruptible`]). Its types
 //! are described in `python/mercer/_core.pyi`.
 
+mod fit;
 mod run;
 mod user_kernel;
 
 use crate::data::{Samples, Values};
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::model::{Expansion, OneVsOne, vote};
-use crate::qp::{Monitor, Report, Smo, StopRule};
+use crate::model::{Expansion, vote};
+use crate::qp::Monitor;
 use crate::simd::Real;
 use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The one place where errors become exceptions.
 impl From<Error> for PyErr {
@@ -177,6 +177,14 @@ impl PyKernel {
         Self::checked(Kernel::Scaled(factor, Box::new(kernel.0.clone())))
     }
 
+    fn diagonal<'py>(
+        &self,
+        py: Python<'py>,
+        samples: &PySamples,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.0.diagonal(&samples.0)?.into_pyarray(py))
+    }
+
     fn matrix<'py>(
         &self,
         py: Python<'py>,
@@ -188,134 +196,6 @@ impl PyKernel {
         let matrix = run::interruptible(py, n_threads, None, |_| kernel.matrix(a, b))??;
         Ok(matrix.into_pyarray(py))
     }
-}
-
-#[pyclass(name = "Report", module = "mercer._core", frozen)]
-struct PyReport(Report);
-
-#[pymethods]
-impl PyReport {
-    #[getter]
-    fn status(&self) -> String {
-        self.0.status.to_string()
-    }
-    #[getter]
-    fn iterations(&self) -> u64 {
-        self.0.iterations
-    }
-    #[getter]
-    fn gap(&self) -> f64 {
-        self.0.gap
-    }
-    #[getter]
-    fn objective(&self) -> f64 {
-        self.0.objective
-    }
-    #[getter]
-    fn kernel_evaluations(&self) -> u64 {
-        self.0.kernel_evaluations
-    }
-    #[getter]
-    fn cache_hits(&self) -> u64 {
-        self.0.cache_hits
-    }
-    #[getter]
-    fn cache_misses(&self) -> u64 {
-        self.0.cache_misses
-    }
-    #[getter]
-    fn seconds(&self) -> f64 {
-        self.0.seconds
-    }
-}
-
-#[pyclass(name = "SvcFit", module = "mercer._core", frozen)]
-struct PySvcFit(OneVsOne);
-
-fn int32<'py>(py: Python<'py>, values: &[usize]) -> Bound<'py, PyArray1<i32>> {
-    let values: Vec<i32> = values.iter().map(|&value| value as i32).collect();
-    values.into_pyarray(py)
-}
-
-#[pymethods]
-impl PySvcFit {
-    #[getter]
-    fn support<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        int32(py, &self.0.support)
-    }
-    #[getter]
-    fn n_support<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        int32(py, &self.0.n_support)
-    }
-    #[getter]
-    fn dual_coef<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
-        self.0.dual_coef.clone().into_pyarray(py)
-    }
-    #[getter]
-    fn intercept<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.0.intercept.clone().into_pyarray(py)
-    }
-    #[getter]
-    fn reports(&self) -> Vec<PyReport> {
-        self.0
-            .reports
-            .iter()
-            .map(|&report| PyReport(report))
-            .collect()
-    }
-}
-
-#[pyfunction]
-#[pyo3(signature = (samples, labels, cost, kernel, *, tol, shrinking, cache_bytes, max_iter,
-                    max_time, n_threads, progress=None))]
-#[allow(clippy::too_many_arguments)] // Python's keyword arguments
-fn fit_svc(
-    py: Python,
-    samples: &PySamples,
-    labels: PyReadonlyArray1<i64>,
-    cost: PyReadonlyArray1<f64>,
-    kernel: &PyKernel,
-    tol: f64,
-    shrinking: bool,
-    cache_bytes: Option<usize>,
-    max_iter: i64,
-    max_time: Option<f64>,
-    n_threads: usize,
-    progress: Option<Py<PyAny>>,
-) -> PyResult<PySvcFit> {
-    let out_of_range = |_| Error::parameter("y", "class numbers", "a negative number");
-    let labels: Vec<usize> = copy(&labels)
-        .into_iter()
-        .map(usize::try_from)
-        .collect::<Result<_, _>>()
-        .map_err(out_of_range)?;
-    let cost = copy(&cost);
-    let classes = labels.iter().max().map_or(0, |&largest| largest + 1);
-    let time_limit = match max_time.map(Duration::try_from_secs_f64) {
-        None => None,
-        // Longer than the clock can tell is no limit.
-        Some(Err(_)) if max_time.is_some_and(|seconds| seconds > 0.0) => None,
-        Some(Err(_)) => {
-            let given = max_time.unwrap_or_default();
-            return Err(Error::parameter("max_time", "positive", given).into());
-        }
-        Some(Ok(limit)) => Some(limit),
-    };
-    let smo = Smo {
-        stop: StopRule {
-            tolerance: tol,
-            max_iterations: u64::try_from(max_iter).ok(),
-            time_limit,
-        },
-        shrinking,
-        cache_bytes,
-        ..Smo::default()
-    };
-    let (samples, kernel) = (&samples.0, &kernel.0);
-    let fit = run::interruptible(py, n_threads, progress, |monitor| {
-        OneVsOne::fit(kernel, samples, &labels, classes, &cost, &smo, monitor)
-    })??;
-    Ok(PySvcFit(fit))
 }
 
 #[pyclass(name = "Expansion", module = "mercer._core", frozen)]
@@ -436,9 +316,11 @@ fn available_threads() -> usize {
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::{
-        PyExpansion, PyKernel, PyReport, PySamples, PySvcFit, available_threads, fit_svc, py_vote,
+    use super::fit::{
+        PyFit, PyReport, fit_nu_svc, fit_nu_svr, fit_one_class, fit_svc, fit_svdd, fit_svr,
     };
+    #[pymodule_export]
+    use super::{PyExpansion, PyKernel, PySamples, available_threads, py_vote};
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");

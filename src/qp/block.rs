@@ -10,24 +10,37 @@
 //!
 //! Coefficients are kept in f64; the gradient of the block is in T, and the caller recomputes it
 //! from the change of the coefficients. "May grow" and "may shrink" are penalties of -inf and +inf
-//! that are added to -g, so that selection is arithmetic without branches.
+//! that are added to -g, so that selection is arithmetic without branches; the slope of |beta|, on
+//! whichever side of zero the variable would move, is added in the same way. A step ends at zero
+//! at the latest if the slope changes there.
+//!
+//! Where two sums are fixed, the variables of the two groups lie one after the other, and both
+//! variables of a pair are of the group that violates optimality more. Where no sum is fixed, the
+//! last variable takes it up: see [`qp`](crate::qp).
 
 mod nested;
 
+use super::kkt::{Point, grow_offset, shrink_offset};
 use super::smo::Selection;
 use crate::error::Result;
 use crate::simd::{Isa, Real, dispatch};
+use std::ops::Range;
 
 /// Curvature is never taken below this: kernels need not be positive definite.
 const TAU: f64 = 1e-12;
 /// Numbers handled together in the loops; the block is padded to a multiple.
 const LANES: usize = 16;
+/// What is left of a coefficient below this share of it is the rounding of sums and differences.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// Steps between two looks at the clock and the monitor.
 const STEPS_BETWEEN_POLLS: u64 = 64;
 
 /// The sub-problem over the variables of a working set, reused from block to block.
 #[derive(Default)]
 pub(super) struct Block<T> {
+    /// Where the variables of each group begin and end.
+    groups: [Range<usize>; 2],
+    /// The places of all variables, with those between the groups that pad the first.
     size: usize,
     stride: usize,
     matrix: Vec<T>,
@@ -38,50 +51,88 @@ pub(super) struct Block<T> {
     beta: Vec<f64>,
     lower: Vec<f64>,
     upper: Vec<f64>,
+    absolute: Vec<f64>,
     /// The smaller block a large one is solved through, reused.
     nested: Option<Box<Block<T>>>,
 }
 
 /// One variable as the block needs it.
 pub(super) struct Entry {
-    pub beta: f64,
-    pub gradient: f64,
-    pub lower: f64,
-    pub upper: f64,
-    pub ridge: f64,
+    pub point: Point,
+    /// Its diagonal value, ridge included.
     pub diagonal: f64,
 }
 
+impl Entry {
+    /// The variable that takes up a sum that is not fixed.
+    pub fn slack(curvature: f64, sum: f64) -> Self {
+        Entry {
+            point: Point {
+                beta: -sum,
+                gradient: -curvature * sum,
+                lower: f64::NEG_INFINITY,
+                upper: f64::INFINITY,
+                absolute: 0.0,
+            },
+            diagonal: curvature,
+        }
+    }
+}
+
 impl<T: Real> Block<T> {
-    /// Loads variables; `fill` writes their sub-matrix, one row after another, each padded to the
+    /// Loads variables, those of the first group first, of which there are `first`; `fill` writes
+    /// the matrix of those before the slack variable, one row after another, each padded to the
     /// stride it is given. Returns what `fill` returns, and after anything but true the block is
     /// of no use.
     pub fn load(
         &mut self,
         entries: impl ExactSizeIterator<Item = Entry>,
+        first: usize,
+        slack: Option<Entry>,
         fill: impl FnOnce(&mut [T], usize) -> Result<bool>,
     ) -> Result<bool> {
-        self.resize(entries.len());
-        let needed = self.size * self.stride;
-        if !fill(&mut self.matrix[..needed], self.stride)? {
+        let count = entries.len();
+        debug_assert!(
+            slack.is_none() || first == count,
+            "slack is for a single group"
+        );
+        self.resize(first + usize::from(slack.is_some()), count - first);
+        let stride = self.stride;
+        if !fill(&mut self.matrix[..count * stride], stride)? {
             return Ok(false);
         }
-        for (k, entry) in entries.enumerate() {
-            self.beta.push(entry.beta);
-            self.lower.push(entry.lower);
-            self.upper.push(entry.upper);
-            self.gradient[k] = T::from_f64(entry.gradient);
-            self.diagonal[k] = T::from_f64(entry.diagonal + entry.ridge);
-            self.matrix[k * self.stride + k] = self.diagonal[k];
+        self.part_groups(first, count);
+        if slack.is_some() {
+            let last = self.size - 1;
+            for row in self.matrix.chunks_mut(stride).take(self.size) {
+                row[last] = T::ZERO;
+            }
+            self.matrix[last * stride..][..stride].fill(T::ZERO);
+        }
+        let places: Vec<usize> = self.places().collect();
+        for (k, entry) in places.into_iter().zip(entries.chain(slack)) {
+            let point = entry.point;
+            (self.beta[k], self.absolute[k]) = (point.beta, point.absolute);
+            (self.lower[k], self.upper[k]) = (point.lower, point.upper);
+            self.gradient[k] = T::from_f64(point.gradient);
+            self.diagonal[k] = T::from_f64(entry.diagonal);
+            self.matrix[k * stride + k] = self.diagonal[k];
             self.mark(k);
         }
         Ok(true)
     }
 
-    /// Makes room for `size` variables, all closed.
-    fn resize(&mut self, size: usize) {
-        self.size = size;
-        self.stride = size.next_multiple_of(LANES);
+    /// Makes room for so many variables of each group, all closed.
+    fn resize(&mut self, first: usize, second: usize) {
+        // The second group begins with a full set of lanes.
+        let start = if second > 0 && first > 0 {
+            first.next_multiple_of(LANES)
+        } else {
+            first
+        };
+        self.groups = [0..first, start..start + second];
+        self.size = start + second;
+        self.stride = self.size.next_multiple_of(LANES);
         for (vector, value) in [
             (&mut self.diagonal, T::ZERO),
             (&mut self.gradient, T::ZERO),
@@ -91,24 +142,91 @@ impl<T: Real> Block<T> {
             vector.clear();
             vector.resize(self.stride, value);
         }
-        for vector in [&mut self.beta, &mut self.lower, &mut self.upper] {
+        for vector in [
+            &mut self.beta,
+            &mut self.lower,
+            &mut self.upper,
+            &mut self.absolute,
+        ] {
             vector.clear();
+            vector.resize(self.size, 0.0);
         }
-        let needed = size * self.stride;
+        let needed = self.size * self.stride;
         if self.matrix.len() < needed {
             self.matrix.resize(needed, T::ZERO);
         }
     }
 
-    /// Returns the coefficients.
-    pub fn beta(&self) -> &[f64] {
-        &self.beta
+    /// Moves rows and columns of the second group to their places.
+    fn part_groups(&mut self, first: usize, count: usize) {
+        let (stride, shift) = (self.stride, self.groups[1].start - first);
+        if shift == 0 || first == count {
+            return;
+        }
+        for row in self.matrix.chunks_mut(stride).take(count) {
+            row.copy_within(first..count, first + shift);
+            row[first..first + shift].fill(T::ZERO);
+        }
+        let moved = first * stride..count * stride;
+        self.matrix.copy_within(moved, (first + shift) * stride);
+        self.matrix[first * stride..(first + shift) * stride].fill(T::ZERO);
+    }
+
+    /// The places of the variables in the order they were loaded.
+    fn places(&self) -> impl Iterator<Item = usize> + use<T> {
+        let [first, second] = self.groups.clone();
+        first.chain(second)
+    }
+
+    /// Returns the coefficients in the order the variables were loaded.
+    pub fn beta(&self) -> impl Iterator<Item = f64> {
+        self.places().map(|k| self.beta[k])
+    }
+
+    fn point(&self, k: usize) -> Point {
+        Point {
+            beta: self.beta[k],
+            gradient: self.gradient[k].to_f64(),
+            lower: self.lower[k],
+            upper: self.upper[k],
+            absolute: self.absolute[k],
+        }
     }
 
     fn mark(&mut self, k: usize) {
-        let open = |open: bool, closed: T| if open { T::ZERO } else { closed };
-        self.may_grow[k] = open(self.beta[k] < self.upper[k], -T::INFINITY);
-        self.may_shrink[k] = open(self.beta[k] > self.lower[k], T::INFINITY);
+        let (point, absolute) = (self.point(k), self.absolute[k]);
+        self.may_grow[k] = if point.may_grow() {
+            T::from_f64(grow_offset(point.beta, absolute))
+        } else {
+            -T::INFINITY
+        };
+        self.may_shrink[k] = if point.may_shrink() {
+            T::from_f64(shrink_offset(point.beta, absolute))
+        } else {
+            T::INFINITY
+        };
+    }
+
+    /// How far a variable may grow in one step, and where that ends.
+    fn room_above(&self, k: usize) -> (f64, f64) {
+        let kink = self.beta[k] < 0.0 && self.absolute[k] > 0.0;
+        let end = if kink {
+            self.upper[k].min(0.0)
+        } else {
+            self.upper[k]
+        };
+        (end - self.beta[k], end)
+    }
+
+    /// How far a variable may shrink in one step, and where that ends.
+    fn room_below(&self, k: usize) -> (f64, f64) {
+        let kink = self.beta[k] > 0.0 && self.absolute[k] > 0.0;
+        let end = if kink {
+            self.lower[k].max(0.0)
+        } else {
+            self.lower[k]
+        };
+        (self.beta[k] - end, end)
     }
 
     /// Steps until the block's own gap is at most `tolerance`, `max_steps` are done or `stop` says
@@ -122,19 +240,7 @@ impl<T: Real> Block<T> {
     ) -> u64 {
         let isa = Isa::detect();
         let mut steps = 0;
-        let mut found = {
-            let row = &self.matrix[..self.stride];
-            // A step of length zero: selection only.
-            step_and_select(
-                isa,
-                row,
-                row,
-                T::ZERO,
-                &mut self.gradient,
-                &self.may_grow,
-                &self.may_shrink,
-            )
-        };
+        let mut found = self.step_and_select(isa, 0, 0, T::ZERO);
         while steps < max_steps {
             let Extremes { m, i, big_m, j } = found;
             let gap = m.to_f64() - big_m.to_f64();
@@ -144,58 +250,97 @@ impl<T: Real> Block<T> {
             if steps % STEPS_BETWEEN_POLLS == 0 && stop() {
                 break;
             }
-            let row_i = &self.matrix[i * self.stride..][..self.stride];
             let j = match selection {
                 Selection::FirstOrder => j,
-                Selection::SecondOrder => best_partner(
-                    isa,
-                    row_i,
-                    &self.diagonal,
-                    &self.gradient,
-                    &self.may_shrink,
-                    m,
-                    self.diagonal[i],
-                ),
+                Selection::SecondOrder => self.best_partner(isa, i, m),
             };
-            if j >= self.size {
-                break; // overflow left no partner
+            if j >= self.size || j == i {
+                break; // overflow or rounding left no partner
             }
-            let violation = m.to_f64() + self.gradient[j].to_f64();
+            let violation = m.to_f64() - (self.may_shrink[j] - self.gradient[j]).to_f64();
+            if violation <= 0.0 {
+                break;
+            }
             let two = T::ONE + T::ONE;
-            let curvature = self.diagonal[i] + self.diagonal[j] - two * row_i[j];
+            let between = self.matrix[i * self.stride + j];
+            let curvature = self.diagonal[i] + self.diagonal[j] - two * between;
             let wanted = violation / curvature.to_f64().max(TAU);
-            let room_i = self.upper[i] - self.beta[i];
-            let room_j = self.beta[j] - self.lower[j];
+            let (room_i, end_i) = self.room_above(i);
+            let (room_j, end_j) = self.room_below(j);
             let step = wanted.min(room_i).min(room_j);
-            // Land on a bound exactly: a variable is at its bound or it is not.
-            self.beta[i] = if step >= room_i {
-                self.upper[i]
-            } else {
-                self.beta[i] + step
-            };
-            self.beta[j] = if step >= room_j {
-                self.lower[j]
-            } else {
-                self.beta[j] - step
-            };
+            self.beta[i] = landing(self.beta[i], step, room_i, end_i);
+            self.beta[j] = landing(self.beta[j], -step, room_j, end_j);
             steps += 1;
             self.mark(i);
             self.mark(j);
-            let (row_i, row_j) = (
-                &self.matrix[i * self.stride..][..self.stride],
-                &self.matrix[j * self.stride..][..self.stride],
-            );
-            found = step_and_select(
-                isa,
-                row_i,
-                row_j,
-                T::from_f64(step),
-                &mut self.gradient,
-                &self.may_grow,
-                &self.may_shrink,
-            );
+            found = self.step_and_select(isa, i, j, T::from_f64(step));
         }
         steps
+    }
+
+    /// Adds step (row_i - row_j) to the gradient and returns the thresholds of the group whose gap
+    /// is the largest.
+    fn step_and_select(&mut self, isa: Isa, i: usize, j: usize, step: T) -> Extremes<T> {
+        let row_i = &self.matrix[i * self.stride..][..self.stride];
+        let row_j = &self.matrix[j * self.stride..][..self.stride];
+        let mut worst: Option<Extremes<T>> = None;
+        for group in &self.groups {
+            if group.is_empty() {
+                continue;
+            }
+            let lanes = group.start..group.end.next_multiple_of(LANES);
+            let mut found = step_and_select(
+                isa,
+                &row_i[lanes.clone()],
+                &row_j[lanes.clone()],
+                step,
+                &mut self.gradient[lanes.clone()],
+                &self.may_grow[lanes.clone()],
+                &self.may_shrink[lanes],
+            );
+            found.i += group.start;
+            found.j += group.start;
+            if worst
+                .as_ref()
+                .is_none_or(|worst| found.m - found.big_m > worst.m - worst.big_m)
+            {
+                worst = Some(found);
+            }
+        }
+        worst.unwrap_or(Extremes {
+            m: -T::INFINITY,
+            i: 0,
+            big_m: T::INFINITY,
+            j: 0,
+        })
+    }
+
+    /// Returns the partner of i, whose descent is m, that promises the largest fall.
+    fn best_partner(&self, isa: Isa, i: usize, m: T) -> usize {
+        let group = &self.groups[usize::from(self.groups[1].contains(&i))];
+        let lanes = group.start..group.end.next_multiple_of(LANES);
+        let row_i = &self.matrix[i * self.stride..][..self.stride];
+        let best = best_partner(
+            isa,
+            &row_i[lanes.clone()],
+            &self.diagonal[lanes.clone()],
+            &self.gradient[lanes.clone()],
+            &self.may_shrink[lanes],
+            m,
+            self.diagonal[i],
+        );
+        group.start + best
+    }
+}
+
+/// Where a step ends: exactly on the bound if it takes up the room to it, up to rounding. A variable
+/// is at its bound or it is not.
+fn landing(beta: f64, step: f64, room: f64, end: f64) -> f64 {
+    let rounding = ROUNDING * beta.abs().max(end.abs());
+    if end.is_finite() && room - step.abs() <= rounding {
+        end
+    } else {
+        beta + step
     }
 }
 
@@ -306,7 +451,8 @@ fn best_partner_body<T: Real, const FMA: bool>(
     for (((row_i, diagonal), gradient), may_shrink) in chunks {
         for lane in 0..LANES {
             let a = row_i[lane].multiply_add::<FMA>(minus_two, diagonal_i + diagonal[lane]);
-            let b = ((m + gradient[lane]) - may_shrink[lane]).larger(T::ZERO);
+            // Written so that it is exactly zero for i itself, whose curvature is zero too.
+            let b = (m - (may_shrink[lane] - gradient[lane])).larger(T::ZERO);
             let gain = b * b / a.larger(tau);
             let better = gain >= largest[lane];
             largest[lane] = if better { gain } else { largest[lane] };

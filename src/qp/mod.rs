@@ -1,12 +1,13 @@
 //! The one quadratic programme and the solvers for it.
 //!
 //! ```text
-//! minimise    1/2 beta' (K + diag(ridge)) beta + linear' beta
+//! minimise    1/2 beta' (K + diag(ridge)) beta + linear' beta + sum_i absolute_i |beta_i|
 //! subject to  lower <= beta <= upper,   sum of beta = sum of start
 //! ```
 //!
-//! in signed coefficients beta: labels live in the bounds, not in the matrix. With g the gradient,
-//! Keerthi's two thresholds are
+//! in signed coefficients beta: labels live in the bounds, not in the matrix, and the two halves of
+//! regression are the two sides of |beta|. With g the one-sided derivatives, Keerthi's two
+//! thresholds are
 //!
 //! ```text
 //! m = max of -g over the variables that may grow,   M = min of -g over those that may shrink
@@ -14,6 +15,11 @@
 //!
 //! and beta is optimal when gap = m - M <= 0; a solver stops when gap <= tolerance, which is
 //! LIBSVM's criterion.
+//!
+//! A [`Constraint`] may also fix two sums, those of two groups of variables: then there are
+//! thresholds for each group, and the larger gap counts. Or it fixes none: that is the same as one
+//! more variable without bounds and with kernel values of zero, which takes up the sum, and whose
+//! own -g is the bias: 0, or the sum of beta if half its square is added to the objective.
 //!
 //! Keerthi, Shevade, Bhattacharyya, Murthy: Improvements to Platt's SMO algorithm for SVM
 //! classifier design, Neural Computation 13 (2001).
@@ -26,23 +32,26 @@ mod tests;
 mod variables;
 mod working_set;
 
-pub use kkt::{gap, thresholds};
+use kkt::Point;
+pub use kkt::Thresholds;
 pub use smo::{Selection, Smo, Solution};
 use std::time::Duration;
 
 /// A dual problem. All vectors have one entry per variable.
 ///
 /// ```
-/// use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{DualProblem, Smo, Unwatched}};
+/// use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{Constraint, DualProblem, Smo, Unwatched}};
 /// // Two points at distance 2 on a line, hard margin: beta = (-1/2, 1/2), f(x) = x.
 /// let samples = Samples::try_from(ndarray::array![[-1.0], [1.0]].view())?;
 /// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 1])?;
 /// let problem = DualProblem {
 ///     linear: vec![1.0, -1.0],
+///     absolute: vec![0.0, 0.0],
 ///     lower: vec![-10.0, 0.0],
 ///     upper: vec![0.0, 10.0],
 ///     ridge: vec![0.0, 0.0],
 ///     start: vec![0.0, 0.0],
+///     constraint: Constraint::Sum,
 /// };
 /// let solution = Smo::default().solve(&problem, &matrix, &Unwatched)?;
 /// assert_eq!(solution.beta, [-0.5, 0.5]);
@@ -53,14 +62,76 @@ use std::time::Duration;
 pub struct DualProblem {
     /// The linear term.
     pub linear: Vec<f64>,
+    /// The factors of |beta_i|, not negative: the width of the tube in regression.
+    pub absolute: Vec<f64>,
     /// Lower bounds; may be minus infinity.
     pub lower: Vec<f64>,
     /// Upper bounds; may be infinity.
     pub upper: Vec<f64>,
     /// Added to the diagonal of the kernel matrix.
     pub ridge: Vec<f64>,
-    /// A feasible point: where to start, and the sum to keep.
+    /// A feasible point: where to start, and the sums to keep.
     pub start: Vec<f64>,
+    /// What is fixed beside the bounds.
+    pub constraint: Constraint,
+}
+
+impl DualProblem {
+    /// Tells whether the objective may be without a minimum: a variable has neither a bound nor a
+    /// ridge.
+    fn may_diverge(&self) -> bool {
+        let unbounded = |i: usize| self.lower[i].is_infinite() || self.upper[i].is_infinite();
+        (0..self.ridge.len()).any(|i| self.ridge[i] == 0.0 && unbounded(i))
+    }
+
+    fn point(&self, i: usize, beta: f64, gradient: f64) -> Point {
+        Point {
+            beta,
+            gradient,
+            lower: self.lower[i],
+            upper: self.upper[i],
+            absolute: self.absolute[i],
+        }
+    }
+}
+
+/// What is fixed beside the bounds.
+///
+/// ```
+/// use mercer::{formulation::{Intercept, Loss, svc}, qp::Constraint};
+/// let problem = svc(&[true, false], &[1.0, 1.0], Loss::Linear, Intercept::None);
+/// assert_eq!(problem.constraint, Constraint::None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// The sum of all coefficients: its multiplier is the bias.
+    Sum,
+    /// The sums of two groups; true for the variables of the second.
+    TwoSums(Vec<bool>),
+    /// Nothing, but half the square of the sum of all coefficients is added to the objective, as if
+    /// the kernel were K + 1: the bias is then that sum.
+    Penalized,
+    /// Nothing: there is no bias.
+    None,
+}
+
+impl Constraint {
+    /// Returns the number of the group of a variable.
+    fn group(&self, variable: usize) -> usize {
+        match self {
+            Constraint::TwoSums(second) => usize::from(second[variable]),
+            _ => 0,
+        }
+    }
+
+    /// Returns the curvature of the variable that takes up the sum, if there is one.
+    fn slack(&self) -> Option<f64> {
+        match self {
+            Constraint::Sum | Constraint::TwoSums(_) => None,
+            Constraint::Penalized => Some(1.0),
+            Constraint::None => Some(0.0),
+        }
+    }
 }
 
 /// When to stop.
@@ -106,6 +177,9 @@ pub enum Status {
     TimeLimit,
     /// The [`Monitor`] asked to stop.
     Interrupted,
+    /// The objective has no lower bound, as for a hard margin between classes that cannot be
+    /// separated: the coefficients would grow for ever.
+    Diverged,
 }
 
 impl std::fmt::Display for Status {
@@ -115,6 +189,7 @@ impl std::fmt::Display for Status {
             Status::MaxIterations => "max_iterations",
             Status::TimeLimit => "time_limit",
             Status::Interrupted => "interrupted",
+            Status::Diverged => "diverged",
         })
     }
 }

@@ -19,14 +19,13 @@
 //! confirmed the whole gradient is recomputed and the solver goes on from there.
 
 use super::block::{Block, Entry};
-use super::kkt::{gap, thresholds};
+use super::kkt::{Point, Thresholds, biases};
 use super::variables::Variables;
 use super::working_set::WorkingSet;
-use super::{DualProblem, Monitor, Progress, Report, Status, StopRule};
+use super::{Constraint, DualProblem, Monitor, Progress, Report, Status, StopRule};
 use crate::error::{Error, Result};
-use crate::matrix::{CachedRows, KernelMatrix, fair_share};
-use crate::simd::{Isa, Real, dispatch};
-use rayon::prelude::*;
+use crate::matrix::{CachedRows, Change, KernelMatrix, fair_share};
+use crate::simd::Real;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -64,8 +63,11 @@ const NOISE_SHARE: f64 = 0.25;
 const SLACK: f64 = 1.05;
 /// Positions of each kind (spread, extreme above, extreme below) whose gradient is recomputed.
 const CHECKED: usize = 256;
-/// Columns of the gradient a thread updates at a time.
-const UPDATE_COLUMNS: usize = 4096;
+/// A problem without bounds is taken for one without a minimum when the margin cannot be wider
+/// than this share of the largest distance from the origin: see [`Run::diverges`].
+const NARROWEST_MARGIN: f64 = 1e-5;
+/// Steps for each variable of a block between two looks for divergence.
+const STEPS_BEFORE_LOOK: u64 = 64;
 
 /// How the second variable of a pair is chosen.
 ///
@@ -116,10 +118,12 @@ impl Default for Smo {
 /// A solution of a [`DualProblem`].
 ///
 /// ```
-/// use mercer::{Kernel, Samples, formulation::hinge, matrix::KernelMatrix, qp::{Smo, Unwatched}};
+/// use mercer::formulation::{Intercept, Loss, svc};
+/// use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{Smo, Unwatched}};
 /// let samples = Samples::try_from(ndarray::array![[1.0], [3.0]].view())?;
 /// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 1])?;
-/// let solution = Smo::default().solve(&hinge(&[true, false], &[9.0, 9.0]), &matrix, &Unwatched)?;
+/// let problem = svc(&[true, false], &[9.0, 9.0], Loss::Linear, Intercept::Free);
+/// let solution = Smo::default().solve(&problem, &matrix, &Unwatched)?;
 /// assert_eq!((solution.beta, solution.bias), (vec![0.5, -0.5], 2.0)); // f(x) = 2 - x
 /// # Ok::<(), mercer::Error>(())
 /// ```
@@ -128,8 +132,10 @@ pub struct Solution {
     /// The coefficients.
     pub beta: Vec<f64>,
     /// The mean of -g over the free variables; if none is free, the middle of what optimality
-    /// allows.
+    /// allows. Of two groups, the middle of their biases.
     pub bias: f64,
+    /// The biases of the two groups, if two sums are fixed; otherwise twice the bias.
+    pub biases: [f64; 2],
     /// What the solver did.
     pub report: Report,
 }
@@ -138,16 +144,18 @@ impl Smo {
     /// Solves a problem. Running out of time or steps is a [`Status`], not an error.
     ///
     /// ```
-    /// # use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{DualProblem, Smo, Unwatched}};
+    /// # use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{Constraint, DualProblem, Smo, Unwatched}};
     /// // The point of the simplex nearest to (0.9, 0.6, 0.1): K is the identity.
     /// let samples = Samples::try_from(ndarray::Array2::<f64>::eye(3).view())?;
     /// let matrix = KernelMatrix::new(&Kernel::Precomputed, &samples, vec![0, 1, 2])?;
     /// let problem = DualProblem {
     ///     linear: vec![-0.9, -0.6, -0.1],
+    ///     absolute: vec![0.0; 3],
     ///     lower: vec![0.0; 3],
     ///     upper: vec![1.0; 3],
     ///     ridge: vec![0.0; 3],
     ///     start: vec![1.0, 0.0, 0.0],
+    ///     constraint: Constraint::Sum,
     /// };
     /// let nearest = Smo::default().solve(&problem, &matrix, &Unwatched)?.beta;
     /// for (found, expected) in nearest.iter().zip([0.65, 0.35, 0.0]) {
@@ -170,14 +178,22 @@ impl Smo {
         let mut totals = Totals::default();
         let mut beta = problem.start.clone();
         let mut gradient = problem.linear.clone();
-        let mut double = matrix.may_be_indefinite() || matrix.len() <= TINY;
+        // Without bounds a curvature that rounding makes zero would throw a step anywhere.
+        let mut double =
+            matrix.may_be_indefinite() || matrix.len() <= TINY || problem.may_diverge();
         let mut confirmations = 0;
+        let mut exact = double;
         let (status, gap_now) = loop {
-            let Some(exact) = exact_gradient(problem, matrix, &beta, &control)? else {
-                // Stopped on the way to an exact gradient: the last one has to do.
-                break (control.status(), problem_gap(problem, &beta, &gradient));
-            };
-            gradient = exact;
+            if std::mem::replace(&mut exact, true) {
+                let Some(exact) = exact_gradient(problem, matrix, &beta, &control)? else {
+                    // Stopped on the way to an exact gradient: the last one has to do.
+                    let gap = Thresholds::of(problem, &beta, &gradient).gap();
+                    break (control.status(), gap);
+                };
+                gradient = exact;
+            } else {
+                gradient.clear(); // the run computes it with the rows of the start
+            }
             let outcome = if double {
                 self.run::<f64>(
                     problem,
@@ -200,11 +216,7 @@ impl Smo {
             match outcome {
                 Outcome::Stopped(status, gap) => break (status, gap),
                 Outcome::TooNoisy => double = true,
-                Outcome::Converged => {
-                    let check = confirm(problem, matrix, &beta, &mut gradient, &control)?;
-                    let Some(confirmed) = check else {
-                        break (control.status(), problem_gap(problem, &beta, &gradient));
-                    };
+                Outcome::Converged(confirmed) => {
                     confirmations += 1;
                     // f64 rows cannot do better than their own rounding.
                     if confirmed <= SLACK * self.stop.tolerance || (double && confirmations > 3) {
@@ -216,19 +228,15 @@ impl Smo {
                 }
             }
         };
-        let objective = 0.5
-            * beta
-                .iter()
-                .zip(gradient.iter().zip(&problem.linear))
-                .map(|(beta, (gradient, linear))| beta * (gradient + linear))
-                .sum::<f64>();
+        let biases = biases(problem, &beta, &gradient);
         Ok(Solution {
-            bias: bias(problem, &beta, &gradient),
+            bias: (biases[0] + biases[1]) / 2.0,
+            biases,
             report: Report {
                 status,
                 iterations: totals.iterations,
                 gap: gap_now,
-                objective,
+                objective: objective(problem, &beta, &gradient),
                 kernel_evaluations: matrix.evaluations(),
                 cache_hits: totals.hits,
                 cache_misses: totals.misses,
@@ -242,6 +250,7 @@ impl Smo {
         let n = matrix.len();
         for (name, vector) in [
             ("linear", &problem.linear),
+            ("absolute", &problem.absolute),
             ("lower", &problem.lower),
             ("upper", &problem.upper),
             ("ridge", &problem.ridge),
@@ -254,6 +263,15 @@ impl Smo {
                     vector.len().to_string(),
                 ));
             }
+        }
+        if let Constraint::TwoSums(second) = &problem.constraint
+            && second.len() != n
+        {
+            let (expected, got) = (format!("{n} entries"), second.len().to_string());
+            return Err(Error::shape("constraint", expected, got));
+        }
+        if let Some(factor) = problem.absolute.iter().find(|f| f.is_nan() || **f < 0.0) {
+            return Err(Error::parameter("absolute", "not negative", factor));
         }
         let feasible = problem
             .start
@@ -291,14 +309,23 @@ impl Smo {
         if matrix.may_be_indefinite() && beta == &problem.start {
             rows = rows.rounded();
         }
+        let known = !gradient.is_empty();
+        let mut gradient_now = std::mem::take(gradient);
+        if !known {
+            let terms = problem.linear.iter().zip(problem.ridge.iter().zip(&*beta));
+            gradient_now = terms
+                .map(|(linear, (ridge, beta))| linear + ridge * beta)
+                .collect();
+        }
         let state = Variables::new(
             problem,
             matrix.diagonal(),
             std::mem::take(beta),
-            std::mem::take(gradient),
+            gradient_now,
         );
         let mut run = Run {
             settings: self,
+            problem,
             matrix,
             control,
             rows,
@@ -306,10 +333,16 @@ impl Smo {
             working_set: WorkingSet::default(),
             single: Block::default(),
             double: Block::default(),
+            tolerance: self.stop.tolerance,
             iterations: totals.iterations,
             updates: 0,
         };
-        let outcome = run.outer_loop();
+        let outcome = if known || run.add_start()? {
+            run.confirmed_loop()
+        } else {
+            let gap = run.state.thresholds().gap();
+            Ok(Outcome::Stopped(control.status(), gap))
+        };
         let (hits, misses) = run.rows.counters();
         totals.iterations = run.iterations;
         totals.hits += hits;
@@ -329,7 +362,8 @@ struct Totals {
 }
 
 enum Outcome {
-    Converged,
+    /// With an upper estimate of the true gap.
+    Converged(f64),
     Stopped(Status, f64),
     /// Rows in f32 cannot resolve the gap any more.
     TooNoisy,
@@ -391,6 +425,7 @@ impl<'a> Control<'a> {
 /// The state of the outer loop.
 struct Run<'a, T> {
     settings: &'a Smo,
+    problem: &'a DualProblem,
     matrix: &'a KernelMatrix<'a>,
     control: &'a Control<'a>,
     rows: CachedRows<'a, T>,
@@ -398,14 +433,55 @@ struct Run<'a, T> {
     working_set: WorkingSet,
     single: Block<f32>,
     double: Block<f64>,
+    /// The gap to reach.
+    tolerance: f64,
     iterations: u64,
     /// Rows added to the gradient so far.
     updates: u64,
 }
 
 impl<T: Real> Run<'_, T> {
+    /// Runs the outer loop and confirms the gap. Where the rounding of the rows alone lifts it over
+    /// the tolerance, it goes on until there is room for that: the rows are there, and computing
+    /// the whole gradient again costs more.
+    fn confirmed_loop(&mut self) -> Result<Outcome> {
+        loop {
+            let outcome = self.outer_loop()?;
+            if !matches!(outcome, Outcome::Converged(_)) {
+                return Ok(outcome);
+            }
+            let found = self.state.thresholds().gap();
+            let (beta, mut gradient) = (
+                self.state.beta_by_variable(),
+                self.state.by_variable(&self.state.gradient),
+            );
+            let check = confirm(
+                self.problem,
+                self.matrix,
+                &beta,
+                &mut gradient,
+                self.control,
+            )?;
+            for (variable, &gradient) in gradient.iter().enumerate() {
+                let at = self.state.position(variable as u32);
+                self.state.gradient[at] = gradient;
+            }
+            let Some(confirmed) = check else {
+                return Ok(Outcome::Stopped(self.control.status(), found));
+            };
+            let tolerance = self.settings.stop.tolerance;
+            let rounding = confirmed - found;
+            let first = self.tolerance == tolerance;
+            if confirmed > SLACK * tolerance && rounding < 0.3 * tolerance && first {
+                self.tolerance -= 2.0 * rounding;
+                continue;
+            }
+            return Ok(Outcome::Converged(confirmed));
+        }
+    }
+
     fn outer_loop(&mut self) -> Result<Outcome> {
-        let tolerance = self.settings.stop.tolerance;
+        let tolerance = self.tolerance;
         let control = self.control;
         let (mut size, mut largest) = (FIRST_BLOCK, LARGEST_BLOCK);
         let tiny = self.state.name.len() <= TINY;
@@ -420,18 +496,19 @@ impl<T: Real> Run<'_, T> {
         // The block's own gradient may be in f32 while that resolves the tolerance.
         let mut single = size_of::<T>() == 4;
         let mut polish = tiny;
+        let may_diverge = self.problem.may_diverge();
         loop {
-            let (m, big_m) = self.state.thresholds();
-            let gap_now = gap(m, big_m);
+            let thresholds = self.state.thresholds();
+            let gap_now = thresholds.gap();
             control.tell(self.iterations, gap_now, self.state.active);
             if gap_now <= tolerance && polish && gap_now > 0.0 {
                 polish = false;
-                self.polish(m, big_m)?;
+                self.polish(&thresholds)?;
                 continue;
             }
             if gap_now <= tolerance {
                 if self.state.shrunk.is_empty() {
-                    return Ok(Outcome::Converged);
+                    return Ok(Outcome::Converged(gap_now));
                 }
                 if !self.unshrink()? {
                     return Ok(Outcome::Stopped(control.status(), gap_now));
@@ -445,22 +522,30 @@ impl<T: Real> Run<'_, T> {
             if self.iterations >= control.max_iterations {
                 return Ok(Outcome::Stopped(Status::MaxIterations, gap_now));
             }
+            if may_diverge && self.diverges() {
+                return Ok(Outcome::Stopped(Status::Diverged, gap_now));
+            }
             if size_of::<T>() == 4 && self.noise() > NOISE_SHARE * gap_now {
                 // The inactive gradients are not needed: the restart computes all of them.
                 return Ok(Outcome::TooNoisy);
             }
             until_shrink = until_shrink.saturating_sub(1);
             if self.settings.shrinking && until_shrink == 0 && !tiny {
-                self.shrink(m, big_m);
+                self.shrink(&thresholds);
                 until_shrink = SHRINK_INTERVAL;
             }
-            let scale = m.abs().max(big_m.abs()).max(1.0);
+            let scale = thresholds.size().max(1.0);
             single &= tolerance > 256.0 * f32::ROUNDOFF * scale;
 
-            self.working_set.select(&self.state, m, big_m, size);
+            self.working_set.select(&self.state, &thresholds, size);
             let variables = std::mem::take(&mut self.working_set.variables);
             let target = (0.9 * tolerance).max(INNER_SHARE * gap_now);
-            let solved = self.solve_block(&variables, single, target, control.max_iterations)?;
+            let budget = match may_diverge {
+                true => self.iterations + STEPS_BEFORE_LOOK * variables.len().max(64) as u64,
+                false => u64::MAX,
+            };
+            let budget = budget.min(control.max_iterations);
+            let solved = self.solve_block(&variables, single, target, budget)?;
             self.working_set.variables = variables;
             let Some(steps) = solved else {
                 return Ok(Outcome::Stopped(control.status(), gap_now));
@@ -473,7 +558,7 @@ impl<T: Real> Run<'_, T> {
                 } else {
                     return Ok(match size_of::<T>() {
                         4 => Outcome::TooNoisy,
-                        _ => Outcome::Converged,
+                        _ => Outcome::Converged(gap_now),
                     });
                 }
             }
@@ -486,14 +571,14 @@ impl<T: Real> Run<'_, T> {
     }
 
     /// Goes on from a tolerable solution of a tiny problem, for about as many steps as it took.
-    fn polish(&mut self, m: f64, big_m: f64) -> Result<()> {
+    fn polish(&mut self, thresholds: &Thresholds) -> Result<()> {
         let steps = self
             .iterations
             .max(POLISH_STEPS)
             .saturating_add(self.iterations);
         let budget = steps.min(self.control.max_iterations);
         let target = POLISH_SHARE * self.settings.stop.tolerance;
-        self.working_set.select(&self.state, m, big_m, TINY);
+        self.working_set.select(&self.state, thresholds, TINY);
         let variables = std::mem::take(&mut self.working_set.variables);
         if let Some(steps) = self.solve_block(&variables, false, target, budget)? {
             self.iterations += steps;
@@ -513,33 +598,37 @@ impl<T: Real> Run<'_, T> {
         max_iterations: u64,
     ) -> Result<Option<u64>> {
         let state = &mut self.state;
+        // The variables of the first group come first.
+        let mut variables = variables.to_vec();
+        variables.sort_by_key(|&variable| state.group(state.position(variable)));
+        let variables = variables.as_slice();
         let at: Vec<u32> = variables
             .iter()
             .map(|&v| state.position(v) as u32)
             .collect();
+        let first = at.partition_point(|&at| state.group(at as usize) == 0);
+        let slack = state
+            .slack
+            .map(|curvature| Entry::slack(curvature, state.sum()));
         let entries = at.iter().map(|&at| at as usize).map(|at| Entry {
-            beta: state.beta[at],
-            gradient: state.gradient[at],
-            lower: state.lower[at],
-            upper: state.upper[at],
-            ridge: state.ridge[at],
-            diagonal: state.diagonal[at],
+            point: state.point(at),
+            diagonal: state.diagonal[at] + state.ridge[at],
         });
         let budget = max_iterations.saturating_sub(self.iterations);
         let selection = self.settings.selection;
         let stop = || self.control.stop();
         let rows = &mut self.rows;
         let steps;
-        let solved = if single {
+        let solved: Vec<f64> = if single {
             let fill = |out: &mut [f32], stride| rows.block(variables, out, stride, &stop);
-            if !self.single.load(entries, fill)? {
+            if !self.single.load(entries, first, slack, fill)? {
                 return Ok(None);
             }
             steps = self.single.solve_nested(selection, target, budget, &stop);
-            self.single.beta()
+            self.single.beta().collect()
         } else {
             let fill = |out: &mut [f64], stride| rows.block(variables, out, stride, &stop);
-            if !self.double.load(entries, fill)? {
+            if !self.double.load(entries, first, slack, fill)? {
                 return Ok(None);
             }
             steps = if self.matrix.may_be_indefinite() {
@@ -547,34 +636,35 @@ impl<T: Real> Run<'_, T> {
             } else {
                 self.double.solve_nested(selection, target, budget, &stop)
             };
-            self.double.beta()
+            self.double.beta().collect()
         };
         let changed: Vec<(u32, u32, f64)> = variables
             .iter()
             .zip(&at)
             .zip(solved)
-            .map(|((&variable, &at), &beta)| (variable, at, beta))
+            .map(|((&variable, &at), beta)| (variable, at, beta))
             .filter(|&(_, at, beta)| beta != state.beta[at as usize])
             .collect();
-        // A cache too small for all changed rows takes them in turns.
-        let turn = self.rows.capacity();
-        let before = (changed.len() > turn).then(|| state.gradient[..state.active].to_vec());
-        for changed in changed.chunks(turn) {
-            let names: Vec<u32> = changed.iter().map(|&(variable, ..)| variable).collect();
-            if !self.rows.fetch(&names, state.active, &stop)? {
-                if let Some(before) = before {
-                    state.gradient[..state.active].copy_from_slice(&before);
+        let changes: Vec<Change> = changed
+            .iter()
+            .map(|&(variable, at, beta)| {
+                let point = Point {
+                    beta,
+                    ..state.point(at as usize)
+                };
+                Change {
+                    variable,
+                    factor: beta - state.beta[at as usize],
+                    // What came to rest at a bound tends to stay there.
+                    keep: point.is_free(),
                 }
-                return Ok(None);
-            }
-            let changes: Vec<(f64, &[T])> = changed
-                .iter()
-                .map(|&(variable, at, beta)| {
-                    let row = &self.rows.row(variable)[..state.active];
-                    (beta - state.beta[at as usize], row)
-                })
-                .collect();
-            add_rows(&changes, &mut state.gradient[..state.active]);
+            })
+            .collect();
+        let active = &mut state.gradient[..state.active];
+        let before = active.to_vec();
+        if !self.rows.add_to(&changes, 0, active, &stop)? {
+            active.copy_from_slice(&before);
+            return Ok(None);
         }
         for &(_, at, beta) in &changed {
             let at = at as usize;
@@ -585,6 +675,39 @@ impl<T: Real> Run<'_, T> {
         Ok(Some(steps))
     }
 
+    /// Adds the rows of the starting coefficients to the gradient. Returns false if stopped.
+    fn add_start(&mut self) -> Result<bool> {
+        // No position has been moved yet: variable and position are the same.
+        let changes: Vec<Change> = (0..self.state.name.len() as u32)
+            .map(|variable| Change {
+                variable,
+                factor: self.state.beta[variable as usize],
+                keep: false,
+            })
+            .filter(|change| change.factor != 0.0)
+            .collect();
+        let stop = || self.control.stop();
+        self.rows
+            .add_to(&changes, 0, &mut self.state.gradient, &stop)
+    }
+
+    /// Tells whether the objective seems to have no minimum.
+    ///
+    /// With A the fall of the linear terms and Q = beta' K beta, the objective on the ray through
+    /// beta has the minimum -A^2 / (2 Q). For a hard margin the minimum of the whole problem is
+    /// -1/2 |w|^2, so A^2 / Q is a lower bound of |w|^2 and sqrt(Q) / A one above the margin.
+    fn diverges(&self) -> bool {
+        let state = &self.state;
+        let (mut fall, mut square) = (0.0, 0.0);
+        for at in 0..state.active {
+            let (beta, linear) = (state.beta[at], self.problem.linear[state.name[at] as usize]);
+            fall -= beta * linear + beta.abs() * state.absolute[at];
+            square += beta * (state.gradient[at] - linear);
+        }
+        let largest = state.diagonal.iter().fold(0.0f64, |a, &b| a.max(b));
+        fall > 0.0 && square <= (NARROWEST_MARGIN * fall).powi(2) * largest
+    }
+
     /// Estimates the rounding error of the gradient: independent errors of the row entries.
     fn noise(&self) -> f64 {
         let squares: f64 = self.state.beta.iter().map(|beta| beta * beta).sum();
@@ -593,8 +716,8 @@ impl<T: Real> Run<'_, T> {
 
     /// Sets variables aside if that pays: every update from here on is shorter, and about as many
     /// are expected as have been, but the cached rows have to be reordered.
-    fn shrink(&mut self, m: f64, big_m: f64) {
-        let (order, kept) = self.state.shrinking_order(m, big_m);
+    fn shrink(&mut self, thresholds: &Thresholds) {
+        let (order, kept) = self.state.shrinking_order(thresholds);
         let saved = self.updates as f64 * (order.len() - kept) as f64;
         let cost = REORDER_COST * self.rows.held() as f64 * order.len() as f64;
         if saved > cost {
@@ -606,85 +729,33 @@ impl<T: Real> Run<'_, T> {
     /// Rebuilds the gradient of what was shrunk away and makes everything active again. Returns
     /// false if stopped.
     fn unshrink(&mut self) -> Result<bool> {
-        let n = self.state.name.len();
         let shrunk = std::mem::take(&mut self.state.shrunk);
         let now = self.state.beta_by_variable();
-        let changed: Vec<u32> = (0..n as u32)
-            .filter(|&variable| {
-                let v = variable as usize;
-                shrunk.iter().any(|shrunk| shrunk.beta[v] != now[v])
-            })
-            .collect();
-        for variables in changed.chunks(EASY_BLOCK.min(self.rows.capacity())) {
-            if !self.rows.fetch(variables, n, &|| self.control.stop())? {
+        let stop = || self.control.stop();
+        for part in &shrunk {
+            let changes: Vec<Change> = (0..)
+                .zip(now.iter().zip(&part.beta))
+                .filter(|(_, (now, then))| now != then)
+                .map(|(variable, (now, then))| Change {
+                    variable,
+                    factor: now - then,
+                    keep: false,
+                })
+                .collect();
+            let positions = part.positions.clone();
+            let gradient = &mut self.state.gradient[positions.clone()];
+            let before = gradient.to_vec();
+            if !self
+                .rows
+                .add_to(&changes, positions.start, gradient, &stop)?
+            {
+                gradient.copy_from_slice(&before);
                 self.state.shrunk = shrunk;
                 return Ok(false);
             }
-            for part in &shrunk {
-                let changes: Vec<(f64, &[T])> = variables
-                    .iter()
-                    .map(|&variable| {
-                        let v = variable as usize;
-                        let row = self.rows.row(variable);
-                        (now[v] - part.beta[v], &row[part.positions.clone()])
-                    })
-                    .filter(|&(change, _)| change != 0.0)
-                    .collect();
-                add_rows(&changes, &mut self.state.gradient[part.positions.clone()]);
-            }
         }
-        self.state.active = n;
+        self.state.active = self.state.name.len();
         Ok(true)
-    }
-}
-
-/// Adds multiples of rows to the gradient, in parallel over columns.
-fn add_rows<T: Real>(changes: &[(f64, &[T])], gradient: &mut [f64]) {
-    let isa = Isa::detect();
-    let add = |(chunk, gradient): (usize, &mut [f64])| {
-        let start = chunk * UPDATE_COLUMNS;
-        let mut groups = changes.chunks_exact(4);
-        for four in &mut groups {
-            let rows = [0, 1, 2, 3].map(|k| &four[k].1[start..start + gradient.len()]);
-            let factors = [0, 1, 2, 3].map(|k| four[k].0);
-            add_four(isa, factors, rows, gradient);
-        }
-        for &(factor, row) in groups.remainder() {
-            let row = &row[start..start + gradient.len()];
-            add_four(isa, [factor, 0.0, 0.0, 0.0], [row; 4], gradient);
-        }
-    };
-    if changes.len() * gradient.len() < 1 << 16 {
-        gradient
-            .chunks_mut(UPDATE_COLUMNS)
-            .enumerate()
-            .for_each(add);
-    } else {
-        gradient
-            .par_chunks_mut(UPDATE_COLUMNS)
-            .enumerate()
-            .for_each(add);
-    }
-}
-
-dispatch! {
-    /// Adds multiples of four rows to the gradient in one pass over it.
-    fn add_four<T: Real>(factors: [f64; 4], rows: [&[T]; 4], gradient: &mut [f64]) = add_four_body
-}
-
-#[inline(always)]
-fn add_four_body<T: Real, const FMA: bool>(
-    factors: [f64; 4],
-    rows: [&[T]; 4],
-    gradient: &mut [f64],
-) {
-    let n = gradient.len();
-    let [a, b, c, d] = rows.map(|row| &row[..n]);
-    for k in 0..n {
-        let first = a[k].to_f64().multiply_add::<FMA>(factors[0], gradient[k]);
-        let second = b[k].to_f64().multiply_add::<FMA>(factors[1], first);
-        let third = c[k].to_f64().multiply_add::<FMA>(factors[2], second);
-        gradient[k] = d[k].to_f64().multiply_add::<FMA>(factors[3], third);
     }
 }
 
@@ -721,20 +792,24 @@ fn confirm(
     control: &Control,
 ) -> Result<Option<f64>> {
     let n = beta.len();
-    let may_grow = |i: usize| beta[i] < problem.upper[i];
-    let may_shrink = |i: usize| beta[i] > problem.lower[i];
+    let point = |i: usize, gradient: &[f64]| problem.point(i, beta[i], gradient[i]);
     let mut checked: Vec<u32> = (0..n as u32).step_by(n.div_ceil(CHECKED).max(1)).collect();
-    let mut extremes = |side: &dyn Fn(usize) -> bool, sign: f64| {
-        let mut order: Vec<u32> = (0..n as u32).filter(|&i| side(i as usize)).collect();
-        let key = |i: &u32| sign * gradient[*i as usize];
+    let mut extremes = |group: usize, score: &dyn Fn(usize) -> Option<f64>| {
+        let mut order: Vec<(f64, u32)> = (0..n)
+            .filter(|&i| problem.constraint.group(i) == group)
+            .filter_map(|i| Some((score(i)?, i as u32)))
+            .collect();
         if order.len() > CHECKED {
-            order.select_nth_unstable_by(CHECKED, |a, b| key(a).total_cmp(&key(b)).then(a.cmp(b)));
+            order.select_nth_unstable_by(CHECKED, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             order.truncate(CHECKED);
         }
-        checked.extend(order);
+        checked.extend(order.iter().map(|&(_, i)| i));
     };
-    extremes(&may_grow, 1.0);
-    extremes(&may_shrink, -1.0);
+    for group in 0..2 {
+        let point = |i: usize| point(i, gradient);
+        extremes(group, &|i| point(i).may_grow().then(|| point(i).up()));
+        extremes(group, &|i| point(i).may_shrink().then(|| -point(i).down()));
+    }
     checked.sort_unstable();
     checked.dedup();
     let Some(product) = matrix.product(beta, &checked, &|| control.stop())? else {
@@ -751,41 +826,23 @@ fn confirm(
     }
     // What was not recomputed may be half as wrong again as the worst that was.
     let doubtful = |i: usize| if is_checked[i] { 0.0 } else { 1.5 * error };
-    let (mut m, mut big_m) = (f64::NEG_INFINITY, f64::INFINITY);
-    for (i, &gradient) in gradient.iter().enumerate() {
-        if may_grow(i) {
-            m = m.max(-gradient + doubtful(i));
-        }
-        if may_shrink(i) {
-            big_m = big_m.min(-gradient - doubtful(i));
+    let mut thresholds = Thresholds::of(problem, beta, gradient);
+    for i in 0..n {
+        for sign in [1.0, -1.0] {
+            let mut point = point(i, gradient);
+            point.gradient += sign * doubtful(i);
+            thresholds.include(problem.constraint.group(i), point);
         }
     }
-    Ok(Some(gap(m, big_m)))
+    Ok(Some(thresholds.gap()))
 }
 
-/// The gap of all variables.
-fn problem_gap(problem: &DualProblem, beta: &[f64], gradient: &[f64]) -> f64 {
-    let (m, big_m) = thresholds(beta, gradient, &problem.lower, &problem.upper);
-    gap(m, big_m)
-}
-
-/// The bias of a solution.
-fn bias(problem: &DualProblem, beta: &[f64], gradient: &[f64]) -> f64 {
-    let (mut sum, mut free) = (0.0, 0usize);
-    for i in 0..beta.len() {
-        if problem.lower[i] < beta[i] && beta[i] < problem.upper[i] {
-            sum -= gradient[i];
-            free += 1;
-        }
-    }
-    if free > 0 {
-        return sum / free as f64;
-    }
-    let (m, big_m) = thresholds(beta, gradient, &problem.lower, &problem.upper);
-    match (m.is_finite(), big_m.is_finite()) {
-        (true, true) => (m + big_m) / 2.0,
-        (true, false) => m,
-        (false, true) => big_m,
-        (false, false) => 0.0,
-    }
+/// The objective at beta, whose smooth part has this gradient.
+fn objective(problem: &DualProblem, beta: &[f64], gradient: &[f64]) -> f64 {
+    let terms = beta.iter().enumerate().map(|(i, beta)| {
+        0.5 * beta * (gradient[i] + problem.linear[i]) + problem.absolute[i] * beta.abs()
+    });
+    let sum: f64 = beta.iter().sum();
+    let slack = problem.constraint.slack().unwrap_or(0.0);
+    terms.sum::<f64>() + 0.5 * slack * sum * sum
 }

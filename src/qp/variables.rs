@@ -1,7 +1,7 @@
 //! The variables of a problem in the order of their positions, active ones first.
 
-use super::DualProblem;
-use super::kkt::thresholds;
+use super::kkt::{Point, Thresholds};
+use super::{Constraint, DualProblem};
 use std::ops::Range;
 
 /// The state of a solver: one entry per position in every vector.
@@ -12,8 +12,14 @@ pub(super) struct Variables {
     pub gradient: Vec<f64>,
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
+    pub absolute: Vec<f64>,
     pub ridge: Vec<f64>,
     pub diagonal: Vec<f64>,
+    pub group: Vec<u8>,
+    /// How many groups there are.
+    pub groups: usize,
+    /// The curvature of the variable that takes up the sum, if the sum is not fixed.
+    pub slack: Option<f64>,
     /// The position of each variable.
     position: Vec<u32>,
     /// How many leading positions are active.
@@ -45,8 +51,17 @@ impl Variables {
             gradient,
             lower: problem.lower.clone(),
             upper: problem.upper.clone(),
+            absolute: problem.absolute.clone(),
             ridge: problem.ridge.clone(),
             diagonal: diagonal.to_vec(),
+            group: (0..diagonal.len())
+                .map(|i| problem.constraint.group(i) as u8)
+                .collect(),
+            groups: match problem.constraint {
+                Constraint::TwoSums(_) => 2,
+                _ => 1,
+            },
+            slack: problem.constraint.slack(),
             shrunk: Vec::new(),
         }
     }
@@ -55,23 +70,50 @@ impl Variables {
         self.position[variable as usize] as usize
     }
 
-    pub fn may_grow(&self, at: usize) -> bool {
-        self.beta[at] < self.upper[at]
+    pub fn point(&self, at: usize) -> Point {
+        Point {
+            beta: self.beta[at],
+            gradient: self.gradient[at],
+            lower: self.lower[at],
+            upper: self.upper[at],
+            absolute: self.absolute[at],
+        }
     }
 
-    pub fn may_shrink(&self, at: usize) -> bool {
-        self.beta[at] > self.lower[at]
+    pub fn group(&self, at: usize) -> usize {
+        usize::from(self.group[at])
     }
 
-    /// Returns (m, M) of the active variables.
-    pub fn thresholds(&self) -> (f64, f64) {
-        let active = ..self.active;
-        thresholds(
-            &self.beta[active],
-            &self.gradient[active],
-            &self.lower[active],
-            &self.upper[active],
-        )
+    /// Returns the thresholds of the active variables.
+    pub fn thresholds(&self) -> Thresholds {
+        let mut thresholds = Thresholds::empty();
+        for at in 0..self.active {
+            thresholds.include(self.group(at), self.point(at));
+        }
+        if let Some(curvature) = self.slack {
+            thresholds.include_value(0, curvature * self.sum());
+        }
+        thresholds
+    }
+
+    /// Returns the sum of all coefficients.
+    pub fn sum(&self) -> f64 {
+        self.beta.iter().sum()
+    }
+
+    /// Returns by how much a variable that may grow violates optimality together with the best
+    /// partner of its group, if it does.
+    pub fn violation_up(&self, at: usize, thresholds: &Thresholds) -> Option<f64> {
+        let point = self.point(at);
+        let violation = point.up() - thresholds.big_m(self.group(at));
+        (point.may_grow() && violation > 0.0).then_some(violation)
+    }
+
+    /// Returns the same of a variable that may shrink.
+    pub fn violation_down(&self, at: usize, thresholds: &Thresholds) -> Option<f64> {
+        let point = self.point(at);
+        let violation = thresholds.m(self.group(at)) - point.down();
+        (point.may_shrink() && violation > 0.0).then_some(violation)
     }
 
     /// Returns the coefficients by variable.
@@ -88,12 +130,13 @@ impl Variables {
     }
 
     /// Returns the order of positions in which the active variables that cannot take part in a
-    /// violating pair come last, and how many stay: a variable that may only shrink and has -g
-    /// above m, or may only grow and has -g below M, stays at its bound.
-    pub fn shrinking_order(&self, m: f64, big_m: f64) -> (Vec<u32>, usize) {
+    /// violating pair come last, and how many stay: such a variable may not grow or would be
+    /// slower than M, and may not shrink or would be faster than m.
+    pub fn shrinking_order(&self, thresholds: &Thresholds) -> (Vec<u32>, usize) {
         let stuck = |at: usize| {
-            let value = -self.gradient[at];
-            (!self.may_grow(at) && value > m) || (!self.may_shrink(at) && value < big_m)
+            let (point, group) = (self.point(at), self.group(at));
+            (!point.may_grow() || point.up() < thresholds.big_m(group))
+                && (!point.may_shrink() || point.down() > thresholds.m(group))
         };
         let (gone, mut order): (Vec<u32>, Vec<u32>) =
             (0..self.active as u32).partition(|&at| stuck(at as usize));
@@ -111,11 +154,13 @@ impl Variables {
             }
         }
         permute(&mut self.name, order);
+        permute(&mut self.group, order);
         for values in [
             &mut self.beta,
             &mut self.gradient,
             &mut self.lower,
             &mut self.upper,
+            &mut self.absolute,
             &mut self.ridge,
             &mut self.diagonal,
         ] {

@@ -1,9 +1,10 @@
 //! Choosing the block: the most violating variables of both sides, and what the last block kept.
 //!
 //! Half of a block stays from block to block: the free variables of the last one first, for they
-//! have to move again when others do. The rest are those that may grow with the largest -g and
-//! those that may shrink with the smallest, so the maximal violating pair is always in.
+//! have to move again when others do. The rest are those that violate optimality most, half of them
+//! by growing and half by shrinking, so the maximal violating pair of every group is always in.
 
+use super::kkt::Thresholds;
 use super::variables::Variables;
 
 /// The positions of the current block.
@@ -17,7 +18,7 @@ pub(super) struct WorkingSet {
 
 impl WorkingSet {
     /// Replaces the block by one of up to `size` active variables.
-    pub fn select(&mut self, state: &Variables, m: f64, big_m: f64, size: usize) {
+    pub fn select(&mut self, state: &Variables, thresholds: &Thresholds, size: usize) {
         let previous = std::mem::take(&mut self.variables);
         self.chosen.clear();
         self.chosen.resize(state.name.len(), false);
@@ -26,35 +27,38 @@ impl WorkingSet {
                 .extend_from_slice(&state.name[..state.active]);
             return;
         }
-        let violates_up = |at: usize| state.may_grow(at) && -state.gradient[at] > big_m;
-        let violates_down = |at: usize| state.may_shrink(at) && -state.gradient[at] < m;
-        // What comes in: at least half of the block, if there are so many violators.
+        let up = |at: usize| state.violation_up(at, thresholds);
+        let down = |at: usize| state.violation_down(at, thresholds);
+        // What comes in: at least half of the block, if there are so many violators, the same
+        // number from each group.
         let fresh = size - (size / 2).min(previous.len());
-        self.take(state, fresh.div_ceil(2), |at| {
-            violates_up(at).then_some(-state.gradient[at])
-        });
-        self.take(state, fresh / 2, |at| {
-            violates_down(at).then_some(state.gradient[at])
-        });
+        for group in 0..state.groups {
+            let of_group = |at: usize| state.group(at) == group;
+            let share = |count: usize| (count / state.groups).max(1);
+            self.take(state, share(fresh.div_ceil(2)), |at| {
+                of_group(at).then(|| up(at)).flatten()
+            });
+            self.take(state, share(fresh / 2), |at| {
+                of_group(at).then(|| down(at)).flatten()
+            });
+        }
         // What stays.
         for free in [true, false] {
             for &variable in &previous {
                 let at = state.position(variable);
-                let is_free = state.may_grow(at) && state.may_shrink(at);
-                if is_free == free && at < state.active && self.variables.len() < size {
+                if state.point(at).is_free() == free
+                    && at < state.active
+                    && self.variables.len() < size
+                {
                     self.add(state, at);
                 }
             }
         }
         // Where that is not enough, further violators.
         let rest = size - self.variables.len();
-        self.take(state, rest.div_ceil(2), |at| {
-            violates_up(at).then_some(-state.gradient[at])
-        });
+        self.take(state, rest.div_ceil(2), up);
         let rest = size - self.variables.len();
-        self.take(state, rest, |at| {
-            violates_down(at).then_some(state.gradient[at])
-        });
+        self.take(state, rest, down);
     }
 
     fn add(&mut self, state: &Variables, at: usize) {

@@ -1,10 +1,17 @@
-//! What several test files and benches need: deterministic data.
+//! What several test files and benches need: deterministic data, a monitor that stops.
 // Each of them uses another part of it.
 #![allow(dead_code)]
 
+pub mod machines;
+pub mod oracle;
+pub mod pairs;
+pub mod problems;
 pub mod qp;
 
-use ndarray::Array2;
+use mercer::Samples;
+use mercer::qp::Monitor;
+use ndarray::{Array2, ArrayView2};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, and the same numbers everywhere.
 pub struct Random(u64);
@@ -59,4 +66,41 @@ pub fn clouds(
         center + random.normal()
     });
     (x, (0..rows).map(|i| i % classes).collect())
+}
+
+/// The same rows in compressed storage.
+pub fn sparse(x: ArrayView2<f64>) -> Samples {
+    let (mut data, mut indices, mut starts) = (Vec::new(), Vec::new(), vec![0i32]);
+    for row in x.rows() {
+        for (j, &value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+            data.push(value);
+            indices.push(j as i32);
+        }
+        starts.push(data.len() as i32);
+    }
+    Samples::csr(data, &indices, &starts, x.ncols()).expect("valid")
+}
+
+/// Stops when asked for the n-th time.
+pub struct StopAfter {
+    asked: AtomicUsize,
+    limit: usize,
+}
+
+impl StopAfter {
+    pub fn new(limit: usize) -> Self {
+        let asked = AtomicUsize::new(0);
+        StopAfter { asked, limit }
+    }
+
+    /// How often it was asked.
+    pub fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+impl Monitor for StopAfter {
+    fn stop(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) >= self.limit
+    }
 }

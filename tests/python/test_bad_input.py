@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
+from variants import ESTIMATORS
 
-from mercer import SVC
+from mercer import SVC, SVDD, SVR, NuSVC, NuSVR
 from mercer.kernels import RBF
 
 X = np.array([[-2.0, -1.0], [-1.0, -1.0], [-1.0, -2.0], [1.0, 1.0], [1.0, 2.0], [2.0, 1.0]])
@@ -18,107 +19,101 @@ def _with(value):
     return changed
 
 
+# Values that no estimator takes, by parameter.
+BAD_PARAMETERS = {
+    "C": [0.0, -1, np.nan, -np.inf, 10**400, "1", None, [1.0], True],
+    "nu": [0.0, -0.1, 1.0 + 1e-9, 2, np.nan, np.inf, "0.5", None, [0.5], True],
+    "epsilon": [-0.1, np.nan, np.inf, 10**400, "0.1", None, [0.1], True],
+    "loss": ["l2", "", "Hinge", "squared", "hinge_squared", None, 1, True],
+    "fit_intercept": ["yes", "penalised", "free", None, 0, 1, 1.0],
+    "kernel": ["gauss", None, 3, RBF],
+    "degree": [-1, 2.5, "3"],
+    "gamma": [-0.1, "big", np.nan, np.inf, None],
+    "coef0": [np.nan, np.inf, "0"],
+    "shrinking": [1, "yes"],
+    "tol": [0.0, -1e-3, np.nan, np.inf, "small"],
+    "cache_size": [0, -200, np.inf, "all", None],
+    "class_weight": [
+        "even",
+        2.0,
+        [1.0, 2.0],
+        {0: -1.0},
+        {0: 0.0},
+        {1: np.nan},
+        {1: np.inf},
+        {5: 1.0},
+        {1: "heavy"},
+    ],
+    "verbose": [-1, "loud"],
+    "max_iter": [-2, 10.0, 2**63, None],
+    "decision_function_shape": ["ovx", None],
+    "break_ties": [1, "yes"],
+    "random_state": ["seed", -1],
+    "max_time": [0.0, -1.0, np.inf, np.nan, "1s"],
+    "n_jobs": [0, 1.5, "all"],
+}
+
+
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("estimator", "name", "value"),
     [
-        ("C", 0.0),
-        ("C", -1),
-        ("C", np.nan),
-        ("C", np.inf),
-        ("C", 10**400),
-        ("C", "1"),
-        ("C", None),
-        ("C", [1.0]),
-        ("C", True),
-        ("kernel", "gauss"),
-        ("kernel", None),
-        ("kernel", 3),
-        ("kernel", RBF),
-        ("degree", -1),
-        ("degree", 2.5),
-        ("degree", "3"),
-        ("gamma", -0.1),
-        ("gamma", "big"),
-        ("gamma", np.nan),
-        ("gamma", np.inf),
-        ("gamma", None),
-        ("coef0", np.nan),
-        ("coef0", np.inf),
-        ("coef0", "0"),
-        ("shrinking", 1),
-        ("shrinking", "yes"),
-        ("tol", 0.0),
-        ("tol", -1e-3),
-        ("tol", np.nan),
-        ("tol", np.inf),
-        ("tol", "small"),
-        ("cache_size", 0),
-        ("cache_size", -200),
-        ("cache_size", np.inf),
-        ("cache_size", "all"),
-        ("cache_size", None),
-        ("class_weight", "even"),
-        ("class_weight", 2.0),
-        ("class_weight", [1.0, 2.0]),
-        ("class_weight", {0: -1.0}),
-        ("class_weight", {0: 0.0}),
-        ("class_weight", {1: np.nan}),
-        ("class_weight", {1: np.inf}),
-        ("class_weight", {5: 1.0}),
-        ("class_weight", {1: "heavy"}),
-        ("verbose", -1),
-        ("verbose", "loud"),
-        ("max_iter", -2),
-        ("max_iter", 10.0),
-        ("max_iter", 2**63),
-        ("max_iter", None),
-        ("decision_function_shape", "ovx"),
-        ("decision_function_shape", None),
-        ("break_ties", 1),
-        ("break_ties", "yes"),
-        ("random_state", "seed"),
-        ("random_state", -1),
-        ("max_time", 0.0),
-        ("max_time", -1.0),
-        ("max_time", np.inf),
-        ("max_time", np.nan),
-        ("max_time", "1s"),
-        ("n_jobs", 0),
-        ("n_jobs", 1.5),
-        ("n_jobs", "all"),
+        *(
+            (estimator, name, value)
+            for estimator in ESTIMATORS
+            for name in estimator().get_params()
+            for value in BAD_PARAMETERS[name]
+        ),
+        (SVR, "C", np.inf),
+        (NuSVR, "C", np.inf),
+        (SVC, "loss", "epsilon_insensitive"),
+        (SVR, "loss", "squared_hinge"),
     ],
 )
-def test_parameters(name, value):
-    model = SVC(**{name: value})
+def test_parameters(estimator, name, value):
+    model = estimator(**{name: value})
     with pytest.raises((ValueError, TypeError), match=rf"\b{name}\b"):
         model.fit(X, Y)
     assert not hasattr(model, "support_")
 
 
-def test_the_message_says_what_is_allowed():
-    with pytest.raises(ValueError, match=r"^C must be a positive finite number, got -1$"):
-        SVC(C=np.int64(-1)).fit(X, Y)
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SVC(C=np.int64(-1)), "C must be a positive number, inf for a hard margin, got -1"),
+        (SVR(C=np.inf), "C must be a positive finite number, got inf"),
+        (NuSVC(nu=1.5), "nu must be a number above 0 and at most 1, got 1.5"),
+        (SVR(epsilon=-1.0), "epsilon must be a non-negative finite number, got -1.0"),
+        (SVDD(loss="l2"), "loss must be 'hinge' or 'squared_hinge', got 'l2'"),
+        (SVC(fit_intercept="no"), "fit_intercept must be True, False or 'penalized', got 'no'"),
+    ],
+)
+def test_the_message_says_what_is_allowed(model, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        model.fit(X, Y)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_values_that_are_not_finite(kernel, value):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_values_that_are_not_finite(estimator, kernel, value):
     K = X @ X.T
     K[2, 1] = value
     bad = K if kernel == "precomputed" else _with(value)
     good = X @ X.T if kernel == "precomputed" else X
     with pytest.raises(ValueError, match=r"\bX\b"):
-        SVC(kernel=kernel).fit(bad, Y)
-    model = SVC(kernel=kernel).fit(good, Y)
-    for method in (model.predict, model.decision_function):
-        with pytest.raises(ValueError, match=r"\bX\b"):
-            method(bad)
+        estimator(kernel=kernel).fit(bad, Y)
+    model = estimator(kernel=kernel).fit(good, Y)
+    for name in ("predict", "decision_function", "score_samples"):
+        if hasattr(model, name):
+            with pytest.raises(ValueError, match=r"\bX\b"):
+                getattr(model, name)(bad)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_sparse_values_that_are_not_finite(value):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sparse_values_that_are_not_finite(estimator, value):
     with pytest.raises(ValueError, match=r"\bX\b"):
-        SVC().fit(sp.csr_array(_with(value)), Y)
+        estimator().fit(sp.csr_array(_with(value)), Y)
 
 
 @pytest.mark.parametrize(
@@ -146,11 +141,12 @@ def test_sparse_values_that_are_not_finite(value):
         "ragged",
     ],
 )
-def test_rows_of_the_wrong_kind(rows):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_rows_of_the_wrong_kind(estimator, rows):
     with pytest.raises((ValueError, TypeError), match=r"\bX\b"):
-        SVC().fit(rows, Y)
+        estimator().fit(rows, Y)
     with pytest.raises((ValueError, TypeError), match=r"\bX\b"):
-        SVC().fit(X, Y).predict(rows)
+        estimator().fit(X, Y).predict(rows)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +184,40 @@ def test_labels(labels, kernel):
         SVC(kernel=kernel).fit(X, labels)
 
 
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        Y[:-1],
+        np.append(Y, 1),
+        [],
+        None,
+        np.zeros((6, 2)),
+        [0, 1, 0, 1, 0, np.nan],
+        [0, 1, 0, 1, 0, np.inf],
+        ["a"] * 6,
+        np.full(6, 1j),
+        1,
+    ],
+    ids=[
+        "too short",
+        "too long",
+        "empty",
+        "none",
+        "a matrix",
+        "nan",
+        "infinity",
+        "texts",
+        "complex",
+        "a number",
+    ],
+)
+@pytest.mark.parametrize("kernel", ["rbf", lambda A, B: A @ B.T])
+@pytest.mark.parametrize("estimator", [SVR, NuSVR])
+def test_numbers(estimator, kernel, numbers):
+    with pytest.raises((ValueError, TypeError), match=r"\by\b"):
+        estimator(kernel=kernel).fit(X, numbers)
+
+
 def test_one_class_is_counted():
     with pytest.raises(ValueError, match="greater than one; got 1 class"):
         SVC().fit(X, np.ones(6))
@@ -197,28 +227,44 @@ def test_one_class_is_counted():
     "weight",
     [np.ones(5), np.ones((6, 1)), [1, 1, np.nan, 1, 1, 1], [1, 1, np.inf, 1, 1, 1], ["a"] * 6, []],
 )
-def test_sample_weight(weight):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sample_weight(estimator, weight):
     with pytest.raises((ValueError, TypeError), match="sample_weight"):
-        SVC().fit(X, Y, sample_weight=weight)
+        estimator().fit(X, Y, sample_weight=weight)
 
 
 @pytest.mark.parametrize("value", [0.0, -0.3])
-def test_no_weight_at_all(value):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_no_weight_at_all(estimator, value):
     with pytest.raises(ValueError, match="all samples have zero or negative weights"):
-        SVC().fit(X, Y, sample_weight=[value] * 6)
+        estimator().fit(X, Y, sample_weight=[value] * 6)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_weights_whose_sum_overflows(estimator):
+    with pytest.raises(ValueError, match="sample_weight must have a finite sum"):
+        estimator().fit(X, Y, sample_weight=[1e308] * 6)
 
 
 @pytest.mark.parametrize("weight", [[0, -0.5, 0, 1, 1, 1], [1, 1, 1, 0, -0.1, -0.3]])
-def test_weight_on_one_class_only(weight):
+@pytest.mark.parametrize("estimator", [SVC, NuSVC])
+def test_weight_on_one_class_only(estimator, weight):
     match = "all samples with positive weights belong to the same class"
     with pytest.raises(ValueError, match=match):
-        SVC().fit(X, Y, sample_weight=weight)
+        estimator().fit(X, Y, sample_weight=weight)
 
 
 @pytest.mark.parametrize(("C", "weight"), [(1e300, 1e300), (1e-300, 1e-300)])
-def test_costs_beyond_the_numbers(C, weight):
+@pytest.mark.parametrize("estimator", [SVC, SVR, NuSVR])
+def test_costs_beyond_the_numbers(estimator, C, weight):
     with pytest.raises(ValueError, match=r"\bC\b.*sample_weight"):
-        SVC(C=C).fit(X, Y, sample_weight=[1, 1, 1, 1, 1, weight])
+        estimator(C=C).fit(X, Y, sample_weight=[1, 1, 1, 1, 1, weight])
+
+
+@pytest.mark.parametrize("factor", [1e300, 1e-300])
+def test_weights_of_classes_beyond_the_numbers(factor):
+    with pytest.raises(ValueError, match="class_weight times sample_weight"):
+        NuSVC(class_weight={1: factor}).fit(X, Y, sample_weight=[1, 1, 1, 1, 1, factor])
 
 
 def test_values_too_large_for_their_variance():
@@ -243,11 +289,19 @@ def test_kernel_values_that_overflow(rows, parameters):
 # Prediction
 
 
-@pytest.mark.parametrize("method", ["predict", "decision_function", "score"])
-def test_prediction_before_training(method):
+@pytest.mark.parametrize(
+    ("estimator", "method"),
+    [
+        (estimator, method)
+        for estimator in ESTIMATORS
+        for method in ("predict", "decision_function", "score_samples", "score")
+        if hasattr(estimator, method)
+    ],
+)
+def test_prediction_before_training(estimator, method):
     arguments = (X, Y) if method == "score" else (X,)
-    with pytest.raises(NotFittedError, match="SVC"):
-        getattr(SVC(), method)(*arguments)
+    with pytest.raises(NotFittedError, match=estimator.__name__):
+        getattr(estimator(), method)(*arguments)
 
 
 def test_failed_training_is_no_training():
@@ -259,15 +313,19 @@ def test_failed_training_is_no_training():
 
 
 @pytest.mark.parametrize("kernel", ["rbf", RBF(sigma=1.0), lambda A, B: A @ B.T])
-def test_other_features_than_in_training(kernel):
-    model = SVC(kernel=kernel).fit(X, Y)
-    with pytest.raises(ValueError, match="X has 3 features, but SVC is expecting 2 features"):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_other_features_than_in_training(estimator, kernel):
+    model = estimator(kernel=kernel).fit(X, Y)
+    match = f"X has 3 features, but {estimator.__name__} is expecting 2 features"
+    with pytest.raises(ValueError, match=match):
         model.predict(np.ones((4, 3)))
 
 
-def test_sparse_rows_for_a_dense_model():
-    model = SVC().fit(X, Y)
-    with pytest.raises(ValueError, match="sparse input in 'SVC' trained on dense data"):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sparse_rows_for_a_dense_model(estimator):
+    model = estimator().fit(X, Y)
+    match = f"sparse input in '{estimator.__name__}' trained on dense data"
+    with pytest.raises(ValueError, match=match):
         model.predict(sp.csr_array(X))
 
 
@@ -305,7 +363,7 @@ def _values(A, B):
 
 
 BAD_KERNELS = {
-    "too many columns": (lambda A, B: np.ones((len(A), len(B) + 1)), r"shape \(\d, \d\).*got"),
+    "too many columns": (lambda A, B: np.ones((len(A), len(B) + 1)), r"shape \(\d+, \d+\).*got"),
     "a vector": (lambda A, B: np.ones(len(A)), "shape"),
     "a number": (lambda A, B: 1.0, "shape"),
     "the rows": (lambda A, B: np.hstack([A, A, A, A]), "shape"),
@@ -320,12 +378,13 @@ BAD_KERNELS = {
 
 
 @pytest.mark.parametrize("case", BAD_KERNELS)
-def test_callables_that_return_something_else(case):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_callables_that_return_something_else(estimator, case):
     function, match = BAD_KERNELS[case]
     with pytest.raises((ValueError, TypeError), match=r"\bkernel\b") as caught:
-        SVC(kernel=function).fit(X, Y)
+        estimator(kernel=function).fit(X, Y)
     assert caught.match(match)
-    model = SVC(kernel=_values).fit(X, Y)
+    model = estimator(kernel=_values).fit(X, Y)
     model._fit_kernel = function
     with pytest.raises((ValueError, TypeError), match=r"\bkernel\b"):
         model.predict(X)
@@ -336,12 +395,13 @@ class Unusual(Exception):
 
 
 @pytest.mark.parametrize("error", [Unusual("mine"), ValueError("mine"), KeyError("mine")])
-def test_exceptions_of_a_callable_are_left_alone(error):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_exceptions_of_a_callable_are_left_alone(estimator, error):
     def function(A, B):
         raise error
 
     with pytest.raises(type(error)) as caught:
-        SVC(kernel=function).fit(X, Y)
+        estimator(kernel=function).fit(X, Y)
     assert caught.value is error
     # And nothing is left broken.
     assert SVC().fit(X, Y).score(X, Y) == 1.0

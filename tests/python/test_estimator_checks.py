@@ -1,10 +1,16 @@
 """scikit-learn's own checks of an estimator, none of them expected to fail."""
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn import svm
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from variants import SQUARED_TUBE
 
-from mercer import SVC
+from mercer import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer.kernels import RBF, Linear
+
+BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 
 
 @parametrize_with_checks(
@@ -13,39 +19,101 @@ from mercer.kernels import RBF, Linear
         SVC(kernel="linear", n_jobs=2),
         SVC(kernel="precomputed"),
         SVC(kernel=RBF(sigma=1.0) + 0.1 * Linear()),
+        SVC(loss="squared_hinge"),
+        SVC(fit_intercept=False),
+        SVC(fit_intercept="penalized"),
+        SVC(loss="squared_hinge", fit_intercept="penalized"),
+        NuSVC(),
+        NuSVC(nu=0.3),
+        NuSVC(nu=0.3, kernel="linear", class_weight="balanced"),
+        NuSVC(nu=0.3, kernel="precomputed"),
+        SVR(),
+        SVR(kernel="linear"),
+        SVR(kernel="precomputed"),
+        SVR(loss=SQUARED_TUBE),
+        SVR(fit_intercept=False),
+        SVR(fit_intercept="penalized"),
+        NuSVR(),
+        NuSVR(kernel="linear"),
+        OneClassSVM(),
+        OneClassSVM(kernel=RBF(gamma=0.1) + 0.1 * Linear()),
+        OneClassSVM(loss="squared_hinge", nu=0.1),
+        SVDD(),
+        SVDD(kernel="linear"),
+        SVDD(loss="squared_hinge", nu=0.1),
     ]
 )
 def test_manners(estimator, check):
     check(estimator)
 
 
-def test_the_parameters_are_those_of_scikit_learn():
-    from sklearn.svm import SVC as Reference
+OURS = {
+    SVC: {"loss": "hinge", "fit_intercept": True},
+    NuSVC: {},
+    SVR: {"loss": "epsilon_insensitive", "fit_intercept": True},
+    NuSVR: {},
+    OneClassSVM: {"loss": "hinge"},
+}
 
-    theirs, ours = Reference().get_params(), SVC().get_params()
-    del theirs["probability"]
+
+@pytest.mark.parametrize("estimator", BESIDE_SCIKIT_LEARN)
+def test_the_parameters_are_those_of_scikit_learn(estimator):
+    theirs = getattr(svm, estimator.__name__)().get_params()
+    theirs.pop("probability", None)
     theirs["cache_size"] = "auto"
-    assert ours == {**theirs, "max_time": None, "n_jobs": None}
+    expected = {**theirs, **OURS[estimator], "max_time": None, "n_jobs": None}
+    assert estimator().get_params() == expected
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_the_attributes_are_those_of_scikit_learn(kernel):
-    from sklearn.svm import SVC as Reference
+def test_the_sphere_has_the_parameters_of_the_hyperplane():
+    assert SVDD().get_params() == OneClassSVM().get_params()
 
-    X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [0, 1, 2]
-    names = {
+
+def _public(model):
+    return {
         name
-        for name in dir(Reference(kernel=kernel).fit(X, y))
+        for name in dir(model)
         if name.endswith("_") and not name.startswith("_") and name not in ("probA_", "probB_")
     }
-    ours = SVC(kernel=kernel).fit(X, y)
+
+
+def _kind(value):
+    return type(value), getattr(value, "dtype", None), getattr(value, "shape", None)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("estimator", BESIDE_SCIKIT_LEARN)
+def test_the_attributes_are_those_of_scikit_learn(estimator, kernel, container):
+    X = container([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0], [0.1, 0.9], [0.9, 0.1], [2.1, 2.1]])
+    y = [0, 1, 2, 0, 1, 2]
+    options = {"kernel": kernel, "tol": 1e-8}
+    theirs = getattr(svm, estimator.__name__)(**options).fit(X, y)
+    ours = estimator(**options).fit(X, y)
+    names = _public(theirs)
+    assert ("coef_" in names) == hasattr(ours, "coef_") == (kernel == "linear")
     for name in names:
-        theirs = getattr(Reference(kernel=kernel).fit(X, y), name)
-        assert type(getattr(ours, name)) is type(theirs), name
-        assert getattr(getattr(ours, name), "dtype", None) == getattr(theirs, "dtype", None), name
-        assert _shape(getattr(ours, name)) == _shape(theirs), name
-    assert "coef_" in names or not hasattr(ours, "coef_")
+        assert _kind(getattr(ours, name)) == _kind(getattr(theirs, name)), name
+    # Ours in addition.
+    found = {NuSVR: {"epsilon_"}, NuSVC: {"nu_"}}.get(estimator, set())
+    assert _public(ours) - names == {"report_", *found}
 
 
-def _shape(value):
-    return getattr(value, "shape", None)
+@pytest.mark.parametrize("estimator", [SVR, NuSVR, OneClassSVM, SVDD])
+def test_predictions_have_the_types_of_scikit_learn(estimator):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    reference = svm.OneClassSVM if estimator is SVDD else getattr(svm, estimator.__name__)
+    ours, theirs = estimator().fit(X, X[:, 0]), reference().fit(X, X[:, 0])
+    for method in ("predict", "decision_function", "score_samples"):
+        assert hasattr(ours, method) == hasattr(theirs, method)
+        if hasattr(ours, method):
+            assert _kind(getattr(ours, method)(X)) == _kind(getattr(theirs, method)(X))
+
+
+def test_attributes_of_the_sphere():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    sphere, plane = SVDD(kernel="linear").fit(X), OneClassSVM(kernel="linear").fit(X + 3.0)
+    assert _public(sphere) - _public(plane) == {"radius_"}
+    assert type(sphere.radius_) is float
+    for name in _public(plane) - {"dual_coef_", "support_", "support_vectors_"}:
+        assert _kind(getattr(sphere, name)) == _kind(getattr(plane, name)), name

@@ -17,6 +17,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
+from variants import ESTIMATORS, values
 
 from mercer import SVC
 from mercer.kernels import RBF
@@ -271,14 +272,15 @@ def _linear(A, B):
         *product(["rbf", "linear", RBF(sigma=1.0), _linear], [np.asarray, sp.csr_array]),
     ],
 )
-def test_copies_and_pickles(iris, kernel, container, tmp_path):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_copies_and_pickles(iris, estimator, kernel, container, tmp_path):
     X, y = iris
     if kernel == "precomputed":
-        X = X @ X.T
+        X = RBF(gamma=0.5)(X)
     X = container(X)
-    model = SVC(kernel=kernel).fit(X, y)
+    model = estimator(kernel=kernel).fit(X, y)
     fresh = pickle.dumps(model)
-    expected = model.decision_function(X)
+    expected = values(model, X)
     assert pickle.dumps(model) == fresh  # prediction leaves nothing behind
     joblib.dump(model, tmp_path / "model")
     for twin in (
@@ -287,14 +289,15 @@ def test_copies_and_pickles(iris, kernel, container, tmp_path):
         copy.deepcopy(model),
         joblib.load(tmp_path / "model"),
     ):
-        np.testing.assert_array_equal(twin.decision_function(X), expected)
+        np.testing.assert_array_equal(values(twin, X), expected)
         assert twin.report_ == model.report_
         assert twin.get_params() == model.get_params()
     assert not hasattr(clone(model), "support_")
 
 
-def test_pickles_hold_plain_things_only(iris):
-    model = SVC().fit(*iris)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_pickles_hold_plain_things_only(iris, estimator):
+    model = estimator().fit(*iris)
     model.predict(iris[0])
     assert b"mercer._core" not in pickle.dumps(model)
 

@@ -111,6 +111,8 @@ def test_the_array_may_change_during_training():
         y,
         np.ones(2000),
         _core.Kernel.rbf(0.1),
+        squared=False,
+        intercept="free",
         tol=1e-3,
         shrinking=True,
         cache_bytes=None,
@@ -125,15 +127,16 @@ def test_the_array_may_change_during_training():
 _LONG_FIT = """
 import signal, sys
 import numpy as np
+import mercer
 from mercer import SVC
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(20000, 20)), rng.integers(2, size=20000)
-kernel = {kernel}
+model = {model}
 print("fitting", flush=True)
 try:
-    SVC(kernel=kernel, gamma=0.05, C=1e4, tol=1e-9).fit(X, y)
+    model.fit(X, y)
     print("finished", flush=True)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
@@ -141,9 +144,17 @@ print(SVC().fit(X[:500], y[:500]).report_.status, flush=True)
 """
 
 
-@pytest.mark.parametrize("kernel", ["'rbf'", "lambda A, B: np.exp(A @ B.T / 20)"])
-def test_interrupt(kernel):
-    program = _LONG_FIT.replace("{kernel}", kernel)
+@pytest.mark.parametrize(
+    "model",
+    [
+        "mercer.SVC(gamma=0.05, C=1e4, tol=1e-9)",
+        "mercer.SVC(kernel=lambda A, B: np.exp(A @ B.T / 20), C=1e4, tol=1e-9)",
+        "mercer.SVR(gamma=0.05, C=1e4, tol=1e-9)",
+        "mercer.OneClassSVM(kernel=lambda A, B: np.exp(-0.05 * (A[:, :1] - B.T[:1]) ** 2))",
+    ],
+)
+def test_interrupt(model):
+    program = _LONG_FIT.replace("{model}", model)
     child = subprocess.Popen(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,

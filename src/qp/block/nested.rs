@@ -6,7 +6,7 @@
 //! that block is solved, and the gradient of the large one is updated with the rows that changed.
 
 use super::{Block, Selection};
-use crate::qp::kkt::{gap, thresholds};
+use crate::qp::kkt::Thresholds;
 use crate::simd::{Isa, Real, dispatch};
 
 /// Blocks up to this size are solved by pair steps at once; larger ones are those of hard problems.
@@ -34,13 +34,12 @@ impl<T: Real> Block<T> {
         let mut inner = self.nested.take().unwrap_or_default();
         let mut steps = 0;
         while steps < max_steps && !stop() {
-            let gradient: Vec<f64> = self.gradient.iter().map(|g| g.to_f64()).collect();
-            let (m, big_m) = thresholds(&self.beta, &gradient, &self.lower, &self.upper);
-            let gap_now = gap(m, big_m);
+            let thresholds = self.thresholds();
+            let gap_now = thresholds.gap();
             if gap_now <= tolerance {
                 break;
             }
-            let chosen = self.choose(&gradient, m, big_m);
+            let chosen = self.choose(&thresholds);
             inner.take_from(self, &chosen);
             let target = tolerance.max(SHARE * gap_now);
             let done = inner.solve(selection, target, max_steps - steps, stop);
@@ -48,29 +47,48 @@ impl<T: Real> Block<T> {
                 break; // rounding hides the violation
             }
             steps += done;
-            for (k, &at) in chosen.iter().enumerate() {
-                let change = inner.beta[k] - self.beta[at];
+            for (beta, &at) in inner.beta().zip(&chosen) {
+                let change = beta - self.beta[at];
                 if change != 0.0 {
-                    self.beta[at] = inner.beta[k];
+                    self.beta[at] = beta;
                     self.mark(at);
                     let row = &self.matrix[at * self.stride..][..self.stride];
                     add_multiple(isa, T::from_f64(change), row, &mut self.gradient);
                 }
+            }
+            if done < SMALL as u64 && self.free() > SMALL {
+                // More variables depend on each other than fit into a smaller block.
+                steps += self.solve(selection, tolerance, max_steps - steps, stop);
+                break;
             }
         }
         self.nested = Some(inner);
         steps
     }
 
+    /// Counts the free variables.
+    fn free(&self) -> usize {
+        self.places().filter(|&k| self.point(k).is_free()).count()
+    }
+
+    fn thresholds(&self) -> Thresholds {
+        let mut thresholds = Thresholds::empty();
+        for (number, group) in self.groups.iter().enumerate() {
+            for k in group.clone() {
+                thresholds.include(number, self.point(k));
+            }
+        }
+        thresholds
+    }
+
     /// Chooses the variables of a smaller block: the most violating of both sides, then free
     /// ones, the most violating first.
-    fn choose(&self, gradient: &[f64], m: f64, big_m: f64) -> Vec<usize> {
-        let open_up = |k: usize| self.beta[k] < self.upper[k];
-        let open_down = |k: usize| self.beta[k] > self.lower[k];
+    fn choose(&self, thresholds: &Thresholds) -> Vec<usize> {
         let mut chosen: Vec<usize> = Vec::with_capacity(SMALL);
         let mut taken = vec![false; self.size];
         let mut take = |count: usize, score: &dyn Fn(usize) -> Option<f64>| {
-            let mut candidates: Vec<(f64, usize)> = (0..self.size)
+            let mut candidates: Vec<(f64, usize)> = self
+                .places()
                 .filter(|&k| !taken[k])
                 .filter_map(|k| Some((score(k)?, k)))
                 .collect();
@@ -85,10 +103,20 @@ impl<T: Real> Block<T> {
                 chosen.push(k);
             }
         };
-        let up = |k: usize| (open_up(k) && -gradient[k] > big_m).then_some(-gradient[k]);
-        let down = |k: usize| (open_down(k) && -gradient[k] < m).then_some(gradient[k]);
-        let middle = (m + big_m) / 2.0;
-        let free = |k: usize| (open_up(k) && open_down(k)).then_some((-gradient[k] - middle).abs());
+        let group = |k: usize| usize::from(self.groups[1].contains(&k));
+        let up = |k: usize| {
+            let (point, big_m) = (self.point(k), thresholds.big_m(group(k)));
+            (point.may_grow() && point.up() > big_m).then(|| point.up() - big_m)
+        };
+        let down = |k: usize| {
+            let (point, m) = (self.point(k), thresholds.m(group(k)));
+            (point.may_shrink() && point.down() < m).then(|| m - point.down())
+        };
+        let free = |k: usize| {
+            let (point, k) = (self.point(k), group(k));
+            let middle = (thresholds.m(k) + thresholds.big_m(k)) / 2.0;
+            point.is_free().then(|| (point.up() - middle).abs())
+        };
         take(VIOLATORS, &up);
         take(VIOLATORS, &down);
         take(SMALL, &free);
@@ -100,18 +128,21 @@ impl<T: Real> Block<T> {
 
     /// Loads part of another block.
     fn take_from(&mut self, block: &Block<T>, chosen: &[usize]) {
-        self.resize(chosen.len());
-        for (k, &at) in chosen.iter().enumerate() {
-            self.beta.push(block.beta[at]);
-            self.lower.push(block.lower[at]);
-            self.upper.push(block.upper[at]);
+        let first = chosen.partition_point(|k| block.groups[0].contains(k));
+        self.resize(first, chosen.len() - first);
+        let places: Vec<usize> = self.places().collect();
+        for (&k, &at) in places.iter().zip(chosen) {
+            self.beta[k] = block.beta[at];
+            self.lower[k] = block.lower[at];
+            self.upper[k] = block.upper[at];
+            self.absolute[k] = block.absolute[at];
             self.gradient[k] = block.gradient[at];
             self.diagonal[k] = block.diagonal[at];
             self.mark(k);
             let row = &block.matrix[at * block.stride..][..block.stride];
             let out = &mut self.matrix[k * self.stride..][..self.stride];
-            for (value, &at) in out.iter_mut().zip(chosen) {
-                *value = row[at];
+            for (&k, &at) in places.iter().zip(chosen) {
+                out[k] = row[at];
             }
         }
     }

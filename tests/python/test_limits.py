@@ -6,10 +6,12 @@ import re
 import numpy as np
 import pytest
 from oracle import kernel_matrix, machines
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import ConvergenceWarning
+from variants import ESTIMATORS, VARIANTS, machine, target, values
 
-from mercer import SVC
+from mercer import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 from mercer._report import MachineReport, Report
 from mercer._verbose import ProgressLine
 
@@ -34,14 +36,50 @@ def test_max_iter(hard, max_iter):
     np.testing.assert_array_equal(model.n_iter_, [max_iter])
     assert model.report_.status == "max_iterations"
     # An honest gap, and a model that is feasible and can be used.
-    (machine,) = machines(model, y)
+    (solution,) = machines(model, y)
     K = kernel_matrix("rbf", X, X, gamma=0.1)
-    assert model.report_.gap == pytest.approx(machine.gap(K, 10.0), rel=1e-4)
+    assert model.report_.gap == pytest.approx(solution.gap(K, 10.0), rel=1e-4)
     assert model.report_.gap > 1e-3
-    assert abs(machine.beta.sum()) < 1e-9
+    assert abs(solution.beta.sum()) < 1e-9
     np.testing.assert_allclose(
-        model.decision_function(X), -(K @ machine.beta + machine.bias), atol=1e-4
+        model.decision_function(X), -(K @ solution.beta + solution.bias), atol=1e-4
     )
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 7, 100])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_max_iter_of_every_machine(hard, name, max_iter):
+    X, y = hard
+    model = machine(name, gamma=0.1, tol=1e-9, max_iter=max_iter)
+    with pytest.warns(ConvergenceWarning, match=rf"terminated early \(max_iter={max_iter}\)"):
+        model.fit(X, target(model, y, X[:, 0] + y))
+    assert model.fit_status_ == 1
+    assert model.report_.status == "max_iterations"
+    assert np.ravel(model.n_iter_).tolist() == [max_iter]
+    assert model.report_.gap > 1e-9
+    assert np.isfinite(values(model, X)).all()
+    _assert_feasible(model, len(y))
+
+
+def _assert_feasible(model, n_rows):
+    """Check the sums of the coefficients, which no limit may break."""
+    beta = model.dual_coef_[0]
+    if isinstance(model, SVDD):
+        assert beta.sum() == pytest.approx(1.0)
+    elif isinstance(model, OneClassSVM):
+        assert beta.sum() == pytest.approx(model.nu * n_rows)
+    elif getattr(model, "fit_intercept", True) is True:
+        assert abs(beta.sum()) <= 1e-9 * (1.0 + np.abs(beta).sum())
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_no_iteration_of_any_machine(hard, name):
+    X, y = hard
+    model = machine(name, max_iter=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=0"):
+        model.fit(X, target(model, y, X[:, 0] + y))
+    assert np.isfinite(values(model, X)).all()
+    _assert_feasible(model, len(y))
 
 
 def test_max_iter_of_each_machine():
@@ -87,14 +125,39 @@ def test_max_time():
     assert model.fit_status_ == 1
     assert model.report_.status == "time_limit"
     assert model.report_.gap > 1e-9
-    (machine,) = machines(model, y)
-    assert abs(machine.beta.sum()) <= 1e-9 * (1.0 + np.abs(machine.beta).sum())
+    (solution,) = machines(model, y)
+    assert abs(solution.beta.sum()) <= 1e-9 * (1.0 + np.abs(solution.beta).sum())
     assert np.isfinite(model.decision_function(X[:10])).all()
 
 
-def test_time_enough_does_not_warn(hard):
+@pytest.mark.parametrize(
+    "model",
+    [
+        SVR(C=1e4, gamma=0.05, tol=1e-9),
+        NuSVR(C=1e4, gamma=0.05, tol=1e-9),
+        NuSVC(gamma=0.05, tol=1e-9),
+        OneClassSVM(gamma=0.05, tol=1e-12),
+        SVDD(kernel="poly", tol=1e-12),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_max_time_of_every_machine(model):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6000, 20)), rng.integers(2, size=6000)
+    y[:3000], y[3000:] = 0, 1
+    model = clone(model).set_params(max_time=0.02)
+    with pytest.warns(ConvergenceWarning, match=r"terminated early \(max_time=0\.02\)"):
+        model.fit(X, target(model, y, X[:, 0] + y))
+    assert model.report_.status == "time_limit"
+    assert model.fit_status_ == 1
+    assert np.isfinite(values(model, X[:10])).all()
+    _assert_feasible(model, len(y))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_time_enough_does_not_warn(hard, estimator):
     for max_time in (60.0, 1e300):
-        assert SVC(max_time=max_time).fit(*hard).fit_status_ == 0
+        assert estimator(max_time=max_time).fit(*hard).fit_status_ == 0
 
 
 # Reports
@@ -128,9 +191,11 @@ def test_the_report_tells_the_worst():
     good = MachineReport("converged", 1e-4, -1.0, 10, 100, 5, 6, 0.5)
     slow = MachineReport("max_iterations", 0.3, -2.0, 20, 200, 7, 8, 0.25)
     late = MachineReport("time_limit", 0.2, -3.0, 30, 300, 9, 10, 0.25)
+    lost = MachineReport("diverged", 0.1, -4.0, 40, 400, 11, 12, 0.25)
     assert Report((good, slow), 0.6).status == "max_iterations"
     whole = Report((late, slow, good), 0.6)
     assert whole.status == "time_limit"
+    assert Report((late, lost, good), 0.6).status == "diverged"
     assert whole.gap == 0.3
     assert whole.objective == -6.0
     assert whole.iterations == 60
@@ -153,14 +218,16 @@ def test_less_work_is_counted_for_less_to_do():
 # Progress
 
 
-def test_verbose(hard, capsys):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_verbose(hard, capsys, estimator):
     X, y = hard
-    SVC().fit(X, y)
+    estimator().fit(X, y)
     assert capsys.readouterr() == ("", "")
-    SVC(verbose=True).fit(X, y)
+    estimator(verbose=True).fit(X, y)
     output, errors = capsys.readouterr()
     assert output == ""
-    assert re.search(r"^\[SVC\] converged: \d+ iterations, gap \S+, \S+ s\n$", errors, re.M)
+    outcome = rf"^\[{estimator.__name__}\] converged: \d+ iterations, gap \S+, \S+ s\n$"
+    assert re.search(outcome, errors, re.M)
 
 
 class _Terminal:

@@ -1,0 +1,234 @@
+"""What the classifiers share: labels, class weights, votes, one-vs-one machines."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from mercer import _core
+from mercer._base import BaseKernelMachine
+from mercer._data import MatrixLike, RowsLike, joined, scaled, weighted_rows
+from mercer._params import check_bool, check_choice, naming
+
+__all__ = ["BaseClassifier"]
+
+_Self = TypeVar("_Self", bound="BaseClassifier")
+
+
+class BaseClassifier(ClassifierMixin, BaseKernelMachine):
+    """Base of the classifiers, which pose the problem of a pair of classes."""
+
+    class_weight: Any
+    decision_function_shape: Any
+    break_ties: Any
+    random_state: Any
+
+    classes_: NDArray[Any]
+    class_weight_: NDArray[np.float64]
+    n_iter_: NDArray[np.int32]
+
+    @abstractmethod
+    def _problem(
+        self,
+        labels: NDArray[np.int64],
+        weight: NDArray[np.float64],
+        row_weight: NDArray[np.float64],
+    ) -> Callable[..., _core.Fit]:
+        """Return the call of the core for rows of these labels 0, 1, ... and weights.
+
+        `weight` is the weight of the class times `row_weight`.
+        """
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        check_bool("break_ties", self.break_ties)
+        with naming("random_state"):
+            check_random_state(self.random_state)
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+        elif not isinstance(self.class_weight, dict | None):
+            raise TypeError(
+                f"class_weight must be None, 'balanced' or a dict, got {self.class_weight!r}"
+            )
+
+    def fit(self: _Self, X: RowsLike, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+        """Train on rows and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
+                (n_samples, n_samples)
+            The rows, or the kernel matrix if the kernel is 'precomputed', or any sequence that
+            a callable kernel understands. float32 stays float32.
+        y : array-like of shape (n_samples,)
+            The labels, of any kind that can be sorted.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A weight of two is worth the row twice; rows of zero or negative
+            weight are left out.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
+        self._check_parameters()
+        X, y = self._check_rows_and_target(X, y)
+        with naming("y"):
+            check_classification_targets(y)
+            n_classes = len(np.unique(y))
+        if n_classes < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {n_classes} class in y"
+            )
+        keep, weight = weighted_rows(sample_weight, len(y))
+        classes, labels = np.unique(y[keep], return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                "Invalid input - all samples with positive weights belong to the same class. "
+                "Check sample_weight."
+            )
+        class_weight = self._weights_of(classes, labels, weight)
+        problem = self._problem(
+            labels.astype(np.int64),
+            scaled(weight, class_weight[labels], "class_weight times sample_weight"),
+            weight,
+        )
+        self._train(X, keep, weight, problem, sign=_sign_of_the_core(classes))
+        self.classes_ = classes
+        self.class_weight_ = class_weight
+        iterations = [machine.iterations for machine in self.report_]
+        self.n_iter_ = np.minimum(iterations, np.iinfo(np.int32).max).astype(np.int32)
+        self._warn_unless_converged()
+        return self
+
+    def _weights_of(
+        self, classes: NDArray[Any], labels: NDArray[np.intp], weight: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the weight of each class, from the labels 0, 1, ... of weighted rows."""
+        factors: NDArray[np.float64]
+        if self.class_weight == "balanced":
+            factors = weight.sum() / (len(classes) * np.bincount(labels, weights=weight))
+        else:
+            with naming("class_weight"):
+                factors = compute_class_weight(self.class_weight, classes=classes, y=classes)
+        if not (np.isfinite(factors).all() and factors.min() > 0.0):
+            raise ValueError(f"class_weight must be positive and finite, got {self.class_weight!r}")
+        return factors
+
+    def _machines(self) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+        n_support, dual_coef, intercept = super()._machines()
+        sign = _sign_of_the_core(self.classes_)
+        return n_support, sign * dual_coef, sign * intercept
+
+    def _rows_of_coefficients(self) -> MatrixLike:
+        if len(self.classes_) == 2:
+            return self.dual_coef_
+        n_support, dual_coef, _ = self._machines()
+        return _one_vs_one(dual_coef, n_support)
+
+    def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
+        """Compute how clearly each row belongs to the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
+                (n_samples, n_samples_fit)
+            The rows, or their kernel values with all training rows if the kernel is
+            'precomputed'.
+
+        Returns
+        -------
+        ndarray
+            For two classes of shape (n_samples,), positive for ``classes_[1]``. For more, of
+            shape (n_samples, n_classes), votes and confidences of each class, if
+            `decision_function_shape` is 'ovr'; of shape
+            (n_samples, n_classes * (n_classes - 1) / 2), the values of the machines, if it is
+            'ovo': (0, 1), (0, 2), ..., (1, 2), ..., positive for the first class of the pair.
+        """
+        check_is_fitted(self)
+        n_classes = len(self.classes_)
+        if n_classes == 2:
+            return self._decide(X, lambda values: -values[:, 0])
+        if self.decision_function_shape == "ovo":
+            return self._decide(X, lambda values: values)
+        return self._decide(X, lambda values: _one_vs_rest(values, n_classes))
+
+    def predict(self, X: RowsLike) -> NDArray[Any]:
+        """Find the class of each row, by the votes of the machines.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
+                (n_samples, n_samples_fit)
+            The rows, or their kernel values with all training rows if the kernel is
+            'precomputed'.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels.
+        """
+        check_is_fitted(self)
+        n_classes = len(self.classes_)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        if self.break_ties and n_classes > 2:
+            winners = self._decide(X, lambda values: _one_vs_rest(values, n_classes).argmax(axis=1))
+        else:
+            source, *arguments = self._prediction(X)
+            winners = joined(source.classes(*arguments))
+        labels: NDArray[Any] = self.classes_[winners]
+        return labels
+
+
+def _sign_of_the_core(classes: NDArray[Any]) -> float:
+    """Return -1.0 if attributes and core differ in sign.
+
+    With two classes positive values stand for the second, as everywhere in scikit-learn; the
+    core's machine (i, j) is always positive for the first.
+    """
+    return -1.0 if len(classes) == 2 else 1.0
+
+
+def _one_vs_one(
+    dual_coef: NDArray[np.float64], n_support: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Return the coefficients of machine (i, j) in a row of its own, shape (n_machines, n_SV).
+
+    In `dual_coef`, the support vectors of class i have their coefficients of machine (i, j) in
+    row j - 1 if j > i, and in row j if j < i.
+    """
+    n_classes = len(n_support)
+    ends = np.cumsum(n_support)
+    of_class = [slice(end - count, end) for end, count in zip(ends, n_support, strict=True)]
+    pairs = [(i, j) for i in range(n_classes) for j in range(i + 1, n_classes)]
+    rows = np.zeros((len(pairs), dual_coef.shape[1]))
+    for row, (i, j) in zip(rows, pairs, strict=True):
+        row[of_class[i]] = dual_coef[j - 1, of_class[i]]
+        row[of_class[j]] = dual_coef[i, of_class[j]]
+    return rows
+
+
+def _one_vs_rest(values: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    """Return votes plus confidences for each class from the values of all pairs.
+
+    The sum s of the values for and against a class becomes s / (3 (|s| + 1)), which lies between
+    -1/3 and 1/3 and so can only decide between classes with as many votes.
+    """
+    votes = np.zeros((len(values), n_classes))
+    confidence = np.zeros((len(values), n_classes))
+    pairs = ((i, j) for i in range(n_classes) for j in range(i + 1, n_classes))
+    for value, (i, j) in zip(values.T, pairs, strict=True):
+        confidence[:, i] += value
+        confidence[:, j] -= value
+        votes[:, i] += value >= 0.0
+        votes[:, j] += value < 0.0
+    return votes + confidence / (3.0 * (np.abs(confidence) + 1.0))

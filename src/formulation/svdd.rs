@@ -1,0 +1,46 @@
+//! Novelty detection by the smallest sphere around the samples.
+//!
+//! ```text
+//! minimise    R^2 + 1/(nu m) sum_i w_i max(0, |phi(x_i) - a|^2 - R^2)^k,   k = 1 or 2
+//! ```
+//!
+//! with m the sum of the weights w_i. Its dual, halved, is the one programme with linear term
+//! -K_ii / 2 and coefficients that sum to 1; the centre is a = sum_i beta_i phi(x_i). For k = 1 the
+//! bounds are [0, w_i / (nu m)]; for k = 2 they are [0, infinity) with a ridge of nu m / (4 w_i).
+//! With b the bias, R^2 = 2 b + |a|^2. For k = 2 nothing keeps R^2 from being negative when the
+//! samples are closer together than the slack that nu grants: then no point is inside.
+//!
+//! For k = 1 at most a fraction nu of the samples, by weight, are outside, and at least that
+//! fraction are support vectors.
+//!
+//! Tax, Duin: Support vector data description, Machine Learning 54 (2004).
+
+use super::{Loss, one_class};
+use crate::error::Result;
+use crate::qp::DualProblem;
+
+/// Returns the dual problem of a detector; `diagonal[i]` is K_ii.
+///
+/// ```
+/// use mercer::formulation::{Loss, svdd};
+/// let problem = svdd(&[1.0, 4.0], &[1.0, 1.0], 0.8, Loss::Linear)?;
+/// assert_eq!((&problem.linear, problem.upper[0]), (&vec![-0.5, -2.0], 0.625));
+/// # Ok::<(), mercer::Error>(())
+/// ```
+///
+/// # Errors
+/// If nu is not above 0 and at most 1.
+///
+/// # Panics
+/// If the lengths differ.
+pub fn svdd(diagonal: &[f64], weight: &[f64], nu: f64, loss: Loss) -> Result<DualProblem> {
+    assert_eq!(diagonal.len(), weight.len(), "one weight per sample");
+    let mut problem = one_class(weight, nu, loss)?;
+    let sum = nu * weight.iter().sum::<f64>();
+    problem.linear = diagonal.iter().map(|value| -value / 2.0).collect();
+    for value in problem.upper.iter_mut().chain(&mut problem.start) {
+        *value /= sum;
+    }
+    problem.ridge.iter_mut().for_each(|ridge| *ridge /= 2.0);
+    Ok(problem)
+}

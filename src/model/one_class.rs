@@ -1,0 +1,269 @@
+//! OneClassSvm: novelty detection by a plane.
+
+use super::predictor::Predictor;
+use super::{Machine, check_rows, take, weighty};
+use crate::data::Samples;
+use crate::error::{Error, Result};
+use crate::formulation::{Loss, one_class};
+use crate::kernel::Kernel;
+use crate::matrix::KernelMatrix;
+use crate::qp::{Monitor, Report, Smo, Unwatched};
+
+/// A detector of novelty: the plane that parts the samples from the origin, nu being an upper bound
+/// on the share of samples outside.
+///
+/// ```
+/// use mercer::{Kernel, OneClassSvm};
+/// let x = ndarray::array![[0.0], [0.1], [0.2], [0.3], [5.0]];
+/// let model = OneClassSvm::new(Kernel::rbf(1.0)).nu(0.3).fit(x.view())?;
+/// assert_eq!(model.predict(ndarray::array![[0.15], [9.0]].view())?, [true, false]);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct OneClassSvm {
+    kernel: Kernel,
+    nu: f64,
+    loss: Loss,
+    smo: Smo,
+}
+
+solver_settings!(OneClassSvm, ".nu(0.9).fit(x.view())", ".report()");
+
+impl OneClassSvm {
+    /// Makes a detector with nu = 0.5 and tolerance 1e-3.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm};
+    /// let x = ndarray::array![[1.0], [2.0], [3.0]];
+    /// let model = OneClassSvm::new(Kernel::linear()).fit(x.view())?;
+    /// assert_eq!(model.machine().dual_coef, [1.0, 0.5]); // half of three, the nearest to the origin
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn new(kernel: Kernel) -> Self {
+        OneClassSvm {
+            kernel,
+            nu: 0.5,
+            loss: Loss::Linear,
+            smo: Smo::default(),
+        }
+    }
+
+    /// Sets the share of samples that may be outside.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm};
+    /// let error = OneClassSvm::new(Kernel::linear()).nu(0.0).fit(ndarray::array![[1.0]].view());
+    /// assert_eq!(error.unwrap_err().to_string(), "nu must be above 0 and at most 1, got 0");
+    /// ```
+    pub fn nu(mut self, nu: f64) -> Self {
+        self.nu = nu;
+        self
+    }
+
+    /// Sets how samples outside are charged.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm, formulation::Loss};
+    /// let x = ndarray::array![[1.0], [1.0]];
+    /// let model = OneClassSvm::new(Kernel::linear()).loss(Loss::Squared).fit(x.view())?;
+    /// assert!((model.machine().dual_coef[0] - 0.5).abs() < 1e-9);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn loss(mut self, loss: Loss) -> Self {
+        self.loss = loss;
+        self
+    }
+
+    /// Trains on the rows of `x`, on the threads of the current rayon pool.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm};
+    /// assert!(OneClassSvm::new(Kernel::rbf(1.0)).fit(ndarray::array![[f64::NAN]].view()).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// If a parameter is out of range, an entry is not finite or there is no row.
+    pub fn fit<X>(&self, x: X) -> Result<OneClassModel>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+    {
+        let samples = x.try_into()?;
+        let weights = vec![1.0; samples.rows()];
+        self.fit_samples(&samples, &weights, &Unwatched)
+    }
+
+    /// Trains with `weights[i]` as the weight of row i, watched by a [`Monitor`]. Rows of weight
+    /// zero are left out.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm, qp::Unwatched};
+    /// let x = ndarray::array![[1.0], [2.0], [3.0]];
+    /// let machine = OneClassSvm::new(Kernel::linear());
+    /// let model = machine.fit_weighted(x.view(), &[0.0, 1.0, 1.0], &Unwatched)?;
+    /// assert_eq!(model.machine().support, [1]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fit`](Self::fit), and if a weight is negative or not finite, or none is positive.
+    pub fn fit_weighted<X>(
+        &self,
+        x: X,
+        weights: &[f64],
+        monitor: &dyn Monitor,
+    ) -> Result<OneClassModel>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+    {
+        self.fit_samples(&x.try_into()?, weights, monitor)
+    }
+
+    fn fit_samples(
+        &self,
+        samples: &Samples,
+        weights: &[f64],
+        monitor: &dyn Monitor,
+    ) -> Result<OneClassModel> {
+        check_rows(samples, &[], weights)?;
+        let machine = self.train(samples, weights, monitor)?;
+        Ok(OneClassModel {
+            predictor: machine.predictor(&self.kernel, samples, 1.0)?,
+            machine,
+        })
+    }
+
+    /// Trains the machine alone.
+    pub(crate) fn train(
+        &self,
+        samples: &Samples,
+        weights: &[f64],
+        monitor: &dyn Monitor,
+    ) -> Result<Machine> {
+        let rows = weighty(weights)?;
+        let problem = one_class(&take(weights, &rows), self.nu, self.loss)?;
+        let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
+        monitor.machine(0, 1);
+        let solution = self.smo.solve(&problem, &matrix, monitor)?;
+        Ok(Machine::new(
+            &rows,
+            &solution.beta,
+            solution.bias,
+            solution.report,
+        ))
+    }
+}
+
+/// A trained [`OneClassSvm`].
+///
+/// ```
+/// use mercer::{Kernel, OneClassSvm};
+/// let x = ndarray::array![[0.0], [0.1], [0.2]];
+/// let model = OneClassSvm::new(Kernel::rbf(1.0)).nu(0.1).fit(x.view())?;
+/// assert!(model.offset() > 0.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct OneClassModel {
+    machine: Machine,
+    predictor: Predictor,
+}
+
+impl OneClassModel {
+    /// Returns the support vectors, coefficients and bias.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm};
+    /// let model = OneClassSvm::new(Kernel::linear()).fit(ndarray::array![[2.0], [2.0]].view())?;
+    /// assert_eq!(model.machine().dual_coef.iter().sum::<f64>(), 1.0); // nu times two rows
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Returns what the solver did.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm, qp::Status};
+    /// let model = OneClassSvm::new(Kernel::linear()).fit(ndarray::array![[2.0], [3.0]].view())?;
+    /// assert_eq!(model.report().status, Status::Converged);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn report(&self) -> &Report {
+        &self.machine.report
+    }
+
+    /// Returns rho, the score on the plane.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm};
+    /// let model = OneClassSvm::new(Kernel::linear()).fit(ndarray::array![[2.0], [2.0]].view())?;
+    /// assert_eq!(model.offset(), 4.0);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn offset(&self) -> f64 {
+        -self.machine.intercept
+    }
+
+    /// Returns how far inside each row is: positive inside, negative outside. With a precomputed
+    /// kernel, row i of `x` holds the kernel values with all training rows.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm};
+    /// let model = OneClassSvm::new(Kernel::linear()).fit(ndarray::array![[2.0], [2.0]].view())?;
+    /// assert_eq!(model.decision_function(ndarray::array![[3.0]].view())?, [2.0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the rows are not as long as those trained on, or an entry is not finite.
+    pub fn decision_function<X>(&self, x: X) -> Result<Vec<f64>>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+    {
+        self.predictor.values(&x.try_into()?)
+    }
+
+    /// Returns the decision function without its constant.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm};
+    /// let model = OneClassSvm::new(Kernel::linear()).fit(ndarray::array![[2.0], [2.0]].view())?;
+    /// assert_eq!(model.score_samples(ndarray::array![[3.0]].view())?, [6.0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`decision_function`](Self::decision_function).
+    pub fn score_samples<X>(&self, x: X) -> Result<Vec<f64>>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+    {
+        let values = self.decision_function(x)?;
+        Ok(values.iter().map(|value| value + self.offset()).collect())
+    }
+
+    /// Tells for each row whether it is inside.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm};
+    /// let model = OneClassSvm::new(Kernel::linear()).fit(ndarray::array![[2.0], [2.0]].view())?;
+    /// assert_eq!(model.predict(ndarray::array![[3.0], [-1.0]].view())?, [true, false]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`decision_function`](Self::decision_function).
+    pub fn predict<X>(&self, x: X) -> Result<Vec<bool>>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+    {
+        let values = self.decision_function(x)?;
+        Ok(values.iter().map(|&value| value >= 0.0).collect())
+    }
+}
