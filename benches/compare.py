@@ -6,8 +6,15 @@ Every (case, library) runs in a process of its own, all with the same data, para
 tolerance. Times are the best of --repeat; no repeat begins once a library has worked for a minute
 on a case. Peers get a cache of 4000 MB. LIBSVM's times leave out the conversion of the training
 data to its own structures, which favours it. Memory is the peak of the whole process, data and
-imports included (Linux only). "same" is the share of test rows with the label scikit-learn gives;
-"x" is how many times as long the fastest peer took.
+imports included (Linux only). "n" counts the rows trained on; "x" is how many times as long the
+fastest peer took. "classes" is a number for a classifier (SVC), else the kind of machine, on which
+two more columns depend:
+
+    kind         score, on the test rows              same: share of test rows where ...
+    SVC          accuracy                             the label is scikit-learn's
+    SVR          R^2                                  the prediction is scikit-learn's, to within
+                                                      0.01 standard deviations of y
+    OneClassSVM  share of the class's own accepted    the label is scikit-learn's
 """
 
 import argparse
@@ -19,10 +26,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,15 +43,19 @@ SMALL_CACHE = 200
 TEST_ROWS = 10_000
 # Seconds of work on one case after which a library is not run again.
 ENOUGH = 60.0
+# Largest difference of two predictions that count as the same, in standard deviations of y.
+SAME_PREDICTION = 1e-2
+
+Kind = Literal["SVC", "SVR", "OneClassSVM"]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A data set with the parameters of its RBF machine."""
+    """A data set, the kind of its RBF machine, and the parameters by scikit-learn's names."""
 
     load: Callable[[], Data]
-    C: float
-    gamma: float
+    parameters: Mapping[str, float]
+    kind: Kind = "SVC"
     file: str | None = None
     small_cache: bool = False
 
@@ -77,11 +88,13 @@ def synthetic(n: int, d: int) -> Case:
         )
         return standardised(Data(X[:n], y[:n], X[n:], y[n:]))
 
-    return Case(load, C=1.0, gamma=1 / d, small_cache=n == 20_000)
+    return Case(load, {"C": 1.0, "gamma": 1 / d}, small_cache=n == 20_000)
 
 
-def real(name: str, prepare: Callable[[Data], Data], C: float, gamma: float) -> Case:
-    return Case(lambda: prepare(_data.load(name)), C, gamma, file=name)
+def real(
+    name: str, prepare: Callable[[Data], Data], kind: Kind = "SVC", **parameters: float
+) -> Case:
+    return Case(lambda: prepare(_data.load(name)), parameters, kind, file=name)
 
 
 def as_is(data: Data) -> Data:
@@ -99,8 +112,23 @@ def ten_thousand_images(data: Data) -> Data:
     return Data(data.X[:10_000] / 255.0, data.y[:10_000], data.X_test / 255.0, data.y_test)
 
 
+def regression(data: Data) -> Data:
+    """Set 30% aside for the test; standardise X and y by the rest."""
+    from sklearn.model_selection import train_test_split
+
+    X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=0)
+    mean, deviation = y.mean(), y.std()
+    return standardised(Data(X, (y - mean) / deviation, X_test, (y_test - mean) / deviation))
+
+
+def images_of_three(data: Data) -> Data:
+    """Train on one digit alone; all test images, those of the digit with label 1, others -1."""
+    own = data.X[data.y == 3] / 255.0
+    return Data(own, np.ones(len(own)), data.X_test / 255.0, np.where(data.y_test == 3, 1.0, -1.0))
+
+
 CASES: dict[str, Case] = {
-    "checkerboard": Case(checkerboard, C=5.0, gamma=2.0),
+    "checkerboard": Case(checkerboard, {"C": 5.0, "gamma": 2.0}),
     "synthetic-5k-20": synthetic(5_000, 20),
     "synthetic-20k-20": synthetic(20_000, 20),
     "synthetic-20k-100": synthetic(20_000, 100),
@@ -112,16 +140,22 @@ CASES: dict[str, Case] = {
     "a9a": real("a9a", as_is, C=1.0, gamma=1 / 123),
     "ijcnn1": real("ijcnn1", as_is, C=10.0, gamma=1.0),
     "mnist-10k": real("mnist", ten_thousand_images, C=10.0, gamma=0.02),
+    "abalone": real("abalone", regression, "SVR", C=10.0, gamma=1 / 8, epsilon=0.1),
+    "cpusmall": real("cpusmall", regression, "SVR", C=10.0, gamma=1 / 12, epsilon=0.1),
+    "cal_housing": real("cal_housing", regression, "SVR", C=10.0, gamma=1 / 8, epsilon=0.1),
+    "mnist-digit-3": real("mnist", images_of_three, "OneClassSVM", nu=0.1, gamma=0.02),
 }
 QUICK = ("checkerboard", "synthetic-5k-20", "synthetic-20k-20", "satellite", "pendigits")
 
-# --- The libraries. Each makes a pair of functions: fit(X, y) -> number of support vectors, and
-# --- predict(X) -> labels. scikit-learn comes first, because labels are compared with its own.
+# --- The libraries. Each makes a pair of functions: fit() -> number of support vectors, and
+# --- predict() -> labels or values. scikit-learn comes first: the others are compared with it.
 
 Functions = tuple[Callable[[], int], Callable[[], NDArray[Any]]]
 
 
-def _estimator(model: Any, data: Data) -> Functions:
+def _estimator(module: Any, case: Case, data: Data, cache: float | str) -> Functions:
+    model = getattr(module, case.kind)(**case.parameters, tol=TOLERANCE, cache_size=cache)
+
     def fit() -> int:
         return len(model.fit(data.X, data.y).support_)
 
@@ -129,17 +163,19 @@ def _estimator(model: Any, data: Data) -> Functions:
 
 
 def scikit_learn(case: Case, data: Data, cache: float | None) -> Functions:
-    from sklearn.svm import SVC
+    from sklearn import svm
 
-    model = SVC(C=case.C, gamma=case.gamma, tol=TOLERANCE, cache_size=PEER_CACHE)
-    return _estimator(model, data)
+    return _estimator(svm, case, data, PEER_CACHE)
 
 
 def libsvm(case: Case, data: Data, cache: float | None) -> Functions:
     from libsvm import svmutil
 
     problem = svmutil.svm_problem(data.y, data.X)
-    options = f"-q -s 0 -t 2 -c {case.C} -g {case.gamma} -e {TOLERANCE} -m {PEER_CACHE}"
+    kind = {"SVC": 0, "OneClassSVM": 2, "SVR": 3}[case.kind]
+    flags = {"C": "-c", "gamma": "-g", "epsilon": "-p", "nu": "-n"}
+    parameters = " ".join(f"{flags[name]} {value}" for name, value in case.parameters.items())
+    options = f"-q -s {kind} -t 2 {parameters} -e {TOLERANCE} -m {PEER_CACHE}"
     models: list[Any] = []
 
     def fit() -> int:
@@ -153,25 +189,24 @@ def libsvm(case: Case, data: Data, cache: float | None) -> Functions:
 
 
 def sklearnex(case: Case, data: Data, cache: float | None) -> Functions:
-    from sklearnex.svm import SVC
+    from sklearnex import svm
 
-    model = SVC(C=case.C, gamma=case.gamma, tol=TOLERANCE, cache_size=PEER_CACHE)
-    return _estimator(model, data)
+    return _estimator(svm, case, data, PEER_CACHE)
 
 
 def mercer(case: Case, data: Data, cache: float | None) -> Functions:
-    from mercer import SVC
+    import mercer
 
-    size = "auto" if cache is None else cache
-    return _estimator(SVC(C=case.C, gamma=case.gamma, tol=TOLERANCE, cache_size=size), data)
+    return _estimator(mercer, case, data, "auto" if cache is None else cache)
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library, and the package that installs it."""
+    """A library, the package that installs it, and the kinds of machine that it lacks."""
 
     package: str
     prepare: Callable[[Case, Data, float | None], Functions]
+    lacks: tuple[Kind, ...] = ()
 
     @property
     def version(self) -> str | None:
@@ -184,7 +219,7 @@ class Library:
 LIBRARIES = {
     "scikit-learn": Library("scikit-learn", scikit_learn),
     "libsvm": Library("libsvm-official", libsvm),
-    "sklearnex": Library("scikit-learn-intelex", sklearnex),
+    "sklearnex": Library("scikit-learn-intelex", sklearnex, lacks=("OneClassSVM",)),
     "mercer": Library("mercer", mercer),
 }
 
@@ -199,23 +234,42 @@ class Run:
     library: str
     n: int
     d: int
-    classes: int
+    kind: Kind
+    classes: int | None
     support_vectors: int
     score: float
     peak_mb: float
     fit: float
     predict: float
 
+    @property
+    def machine(self) -> str:
+        """The number of classes, or the kind of a machine that has none."""
+        return self.kind if self.classes is None else str(self.classes)
 
-def work(case_name: str, library: str, repeat: int, cache: float | None, labels: Path) -> Run:
+
+def numbered(data: Data) -> Data:
+    """Put numbers in the place of class labels: LIBSVM takes no others."""
     from sklearn.preprocessing import LabelEncoder
 
+    encoder = LabelEncoder().fit(data.y)
+    y, y_test = (encoder.transform(part).astype(np.float64) for part in (data.y, data.y_test))
+    return Data(data.X, y, data.X_test, y_test)
+
+
+def score(kind: Kind, y: Any, predicted: NDArray[Any]) -> float:
+    if kind == "SVR":
+        return float(1.0 - np.mean((y - predicted) ** 2) / np.var(y))
+    if kind == "OneClassSVM":
+        return float(np.mean(predicted[y == 1] == 1))
+    return float(np.mean(predicted == y))
+
+
+def work(case_name: str, library: str, repeat: int, cache: float | None, output: Path) -> Run:
     case = CASES[case_name]
-    raw = case.load()
-    encoder = LabelEncoder().fit(raw.y)
-    # LIBSVM takes numbers for labels.
-    y, y_test = (encoder.transform(part).astype(np.float64) for part in (raw.y, raw.y_test))
-    data = Data(raw.X, y, raw.X_test, y_test)
+    data = case.load()
+    if case.kind == "SVC":
+        data = numbered(data)
     fit, predict = LIBRARIES[library].prepare(case, data, cache)
 
     fit_seconds: list[float] = []
@@ -227,15 +281,16 @@ def work(case_name: str, library: str, repeat: int, cache: float | None, labels:
         predicted = predict()
         fit_seconds.append(fitted - start)
         predict_seconds.append(time.perf_counter() - fitted)
-    np.save(labels, predicted)
+    np.save(output, predicted)
     return Run(
         case=case_name,
         library=library,
         n=data.X.shape[0],
         d=data.X.shape[1],
-        classes=len(encoder.classes_),
+        kind=case.kind,
+        classes=len(np.unique(data.y)) if case.kind == "SVC" else None,
         support_vectors=support_vectors,
-        score=float(np.mean(predicted == y_test)),
+        score=score(case.kind, data.y_test, predicted),
         peak_mb=_peak_megabytes(),
         fit=min(fit_seconds),
         predict=min(predict_seconds),
@@ -253,10 +308,10 @@ def _peak_megabytes() -> float:
 
 
 def run_apart(
-    case: str, library: str, repeat: int, cache: float | None, labels: Path, timeout: float
+    case: str, library: str, repeat: int, cache: float | None, output: Path, timeout: float
 ) -> Run | str:
     """Run `work` in a new process; a string is the reason why it failed."""
-    job = json.dumps([case, library, repeat, cache, str(labels)])
+    job = json.dumps([case, library, repeat, cache, str(output)])
     threads = str(len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count())
     environment = {"OMP_NUM_THREADS": threads, **os.environ}
     try:
@@ -278,14 +333,14 @@ def run_apart(
 # --- The table.
 
 HEADER = (
-    f"{'data':17} {'n':>6} {'d':>4} {'classes':>7}  {'library':14} {'SV':>6} {'score':>7}"
+    f"{'data':17} {'n':>6} {'d':>4} {'classes':>11}  {'library':14} {'SV':>6} {'score':>7}"
     f" {'same':>7} {'peak MB':>8} {'fit s':>9} {'x':>5} {'predict s':>10} {'x':>5}"
 )
 
 
 @dataclass(frozen=True)
 class Row:
-    """A run, its share of labels equal to scikit-learn's, and its speed beside the best peer."""
+    """A run, its share of predictions like scikit-learn's, and its speed beside the best peer."""
 
     run: Run
     same: float | None
@@ -297,10 +352,17 @@ class Row:
         same = "-" if self.same is None else f"{self.same:.2%}"
         ratios = ["" if r is None else f"{r:.1f}" for r in (self.fit_ratio, self.predict_ratio)]
         return (
-            f"{run.case:17} {run.n:6} {run.d:4} {run.classes:7}  {run.library:14}"
+            f"{run.case:17} {run.n:6} {run.d:4} {run.machine:>11}  {run.library:14}"
             f" {run.support_vectors:6} {run.score:7.2%} {same:>7} {run.peak_mb:8.0f}"
             f" {run.fit:9.3f} {ratios[0]:>5} {run.predict:10.3f} {ratios[1]:>5}"
         )
+
+
+def agreement(kind: Kind, reference: NDArray[Any], predicted: NDArray[Any]) -> float:
+    if kind == "SVR":
+        # y is standardised.
+        return float(np.mean(np.abs(predicted - reference) <= SAME_PREDICTION))
+    return float(np.mean(predicted == reference))
 
 
 def geometric_mean(values: Iterable[float | None]) -> float:
@@ -310,25 +372,29 @@ def geometric_mean(values: Iterable[float | None]) -> float:
 
 def compare(name: str, libraries: Sequence[str], options: argparse.Namespace) -> list[Row]:
     """Run one case with every library and print a line for each."""
+    case = CASES[name]
     rows: list[Row] = []
     jobs: list[tuple[str, str, float | None]]
     jobs = [(library, library, None) for library in libraries if library != "mercer"]
     if "mercer" in libraries:
         jobs.append(("mercer", "mercer", options.cache))
-        if CASES[name].small_cache:
+        if case.small_cache:
             jobs.append(("mercer", f"mercer {SMALL_CACHE} MB", SMALL_CACHE))
     with tempfile.TemporaryDirectory() as folder:
         reference = Path(folder) / "scikit-learn.npy"
         for library, shown, cache in jobs:
-            labels = Path(folder) / f"{shown}.npy"
-            run = run_apart(name, library, options.repeat, cache, labels, options.timeout)
+            if case.kind in LIBRARIES[library].lacks:
+                print(f"{name:41}  {shown:14} has no {case.kind} of its own", flush=True)
+                continue
+            output = Path(folder) / f"{shown}.npy"
+            run = run_apart(name, library, options.repeat, cache, output, options.timeout)
             if isinstance(run, str):
-                print(f"{name:37} {shown:14} failed: {run}", flush=True)
+                print(f"{name:41}  {shown:14} failed: {run}", flush=True)
                 continue
             run = Run(**{**asdict(run), "library": shown})
             same = None
             if reference.exists():
-                same = float(np.mean(np.load(reference) == np.load(labels)))
+                same = agreement(case.kind, np.load(reference), np.load(output))
             peers = [row.run for row in rows if not row.run.library.startswith("mercer")]
             ratios: dict[str, float] = {}
             if library == "mercer" and peers:
@@ -347,7 +413,7 @@ def markdown(rows: Sequence[Row], libraries: Sequence[str]) -> str:
     for case in dict.fromkeys(row.run.case for row in rows):
         runs = {row.run.library: row.run for row in rows if row.run.case == case}
         first = next(iter(runs.values()))
-        cells = [case, f"{first.n} x {first.d}", str(first.classes)]
+        cells = [case, f"{first.n} x {first.d}", first.machine]
         cells += [f"{runs[x].fit:.3f} / {runs[x].predict:.3f}" if x in runs else "-" for x in shown]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -392,13 +458,14 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
     if options.worker:
-        case, library, repeat, cache, labels = json.loads(options.worker)
-        print(json.dumps(asdict(work(case, library, repeat, cache, Path(labels)))))
+        case, library, repeat, cache, output = json.loads(options.worker)
+        print(json.dumps(asdict(work(case, library, repeat, cache, Path(output)))))
         return 0
     if options.list:
         for name, case in CASES.items():
             note = f"   (missing: {case.file}.npz in MERCER_DATA)" if case.missing else ""
-            print(f"{name:17} C = {case.C:<5g} gamma = {case.gamma:<8.4g}{note}")
+            parameters = ", ".join(f"{key} = {value:.4g}" for key, value in case.parameters.items())
+            print(f"{name:17} {case.kind:11} {parameters}{note}")
         return 0
 
     # In the order of LIBRARIES: scikit-learn before those compared with it.
@@ -411,12 +478,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: list[Row] = []
     for name in options.cases:
         if CASES[name].missing:
-            print(f"{name:37} skipped: no {CASES[name].file}.npz in {_data.directory()}")
+            print(f"{name:41}  skipped: no {CASES[name].file}.npz in {_data.directory()}")
         else:
             rows += compare(name, installed, options)
     ours = [row for row in rows if row.run.library == "mercer"]
     print(
-        f"{'geometric mean of x':83}{geometric_mean(row.fit_ratio for row in ours):16.1f}"
+        f"{'geometric mean of x':89}{geometric_mean(row.fit_ratio for row in ours):16.1f}"
         f"{geometric_mean(row.predict_ratio for row in ours):17.1f}"
     )
     if options.markdown:

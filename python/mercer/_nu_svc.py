@@ -1,7 +1,6 @@
 """Nu-support vector classification."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -180,10 +179,16 @@ class NuSVC(BaseClassifier):
     ) -> Callable[..., _core.Fit]:
         nu = float(self.nu)
         feasible = _largest_nu(labels, weight)
-        self.nu_ = np.minimum(nu, feasible)
+        used = np.minimum(nu, feasible)
         if nu <= _largest_nu(labels, row_weight).max():
             nu = min(nu, feasible.max())  # only class weights can be in the way
-        return partial(_core.fit_nu_svc, labels=labels, weight=weight, nu=nu)
+
+        def solve(**arguments: Any) -> _core.Fit:
+            fit = _core.fit_nu_svc(labels=labels, weight=weight, nu=nu, **arguments)
+            self.nu_ = used
+            return fit
+
+        return solve
 
 
 def _largest_nu(labels: NDArray[np.int64], weight: NDArray[np.float64]) -> NDArray[np.float64]:

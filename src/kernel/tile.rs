@@ -224,10 +224,15 @@ impl<T: Real> Columns<T> {
         if !self.run(rows, tiles, computed * self.work_per_value(), stop) {
             return None;
         }
-        for start in (0..size).step_by(PANEL) {
-            for column in 0..left_of(start) {
-                for row in start..(start + PANEL).min(size) {
-                    out[row * stride + column] = out[column * stride + row];
+        // In squares, whose rows are few enough for the caches of pages and lines.
+        for first in (0..size).step_by(TILE_ROWS) {
+            for left in (0..first).step_by(TILE_ROWS) {
+                for start in (first..(first + TILE_ROWS).min(size)).step_by(PANEL) {
+                    for column in left..left + TILE_ROWS {
+                        for row in start..(start + PANEL).min(size) {
+                            out[row * stride + column] = out[column * stride + row];
+                        }
+                    }
                 }
             }
         }

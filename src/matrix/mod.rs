@@ -272,12 +272,41 @@ impl<'a> KernelMatrix<'a> {
 
     /// A block of a precomputed or user kernel.
     fn given_block(&self, rows: &[usize], columns: &[usize], out: &mut [f64]) -> Result<()> {
-        if let Kernel::User(user) = &self.kernel {
+        let Kernel::User(user) = &self.kernel else {
+            for (&i, values) in rows.iter().zip(out.chunks_mut(columns.len())) {
+                for (&j, value) in columns.iter().zip(values) {
+                    *value = self.samples.dense_value(i, j);
+                }
+            }
+            return Ok(());
+        };
+        // The user's kernel is asked once for samples behind several variables.
+        let distinct = |index: &[usize]| {
+            let mut distinct = index.to_vec();
+            distinct.sort_unstable();
+            distinct.dedup();
+            distinct
+        };
+        let (some_rows, some_columns) = (distinct(rows), distinct(columns));
+        if some_rows.len() == rows.len() && some_columns.len() == columns.len() {
             return user_block(&**user, self.samples, rows, self.samples, columns, out);
         }
+        let mut block = vec![0.0; some_rows.len() * some_columns.len()];
+        let samples = self.samples;
+        user_block(
+            &**user,
+            samples,
+            &some_rows,
+            samples,
+            &some_columns,
+            &mut block,
+        )?;
+        let place = |index: &[usize], i: usize| index.partition_point(|&other| other < i);
+        let places: Vec<usize> = columns.iter().map(|&j| place(&some_columns, j)).collect();
         for (&i, values) in rows.iter().zip(out.chunks_mut(columns.len())) {
-            for (&j, value) in columns.iter().zip(values) {
-                *value = self.samples.dense_value(i, j);
+            let row = &block[place(&some_rows, i) * some_columns.len()..];
+            for (value, &at) in values.iter_mut().zip(&places) {
+                *value = row[at];
             }
         }
         Ok(())

@@ -133,6 +133,10 @@ impl<T: Real> Block<T> {
         self.groups = [0..first, start..start + second];
         self.size = start + second;
         self.stride = self.size.next_multiple_of(LANES);
+        // Rows a power of two apart would share a few places of the first cache.
+        if self.stride.is_multiple_of(256) {
+            self.stride += LANES;
+        }
         for (vector, value) in [
             (&mut self.diagonal, T::ZERO),
             (&mut self.gradient, T::ZERO),
@@ -368,10 +372,12 @@ fn step_and_select_body<T: Real, const FMA: bool>(
     may_grow: &[T],
     may_shrink: &[T],
 ) -> Extremes<T> {
-    let mut largest = [-T::INFINITY; LANES];
-    let mut largest_at = [T::ZERO; LANES];
-    let mut smallest = [T::INFINITY; LANES];
-    let mut smallest_at = [T::ZERO; LANES];
+    // Both searches are for the largest: of -g, and of g for those that may shrink. Maxima are taken
+    // apart from their places: a conditional store to both is slow.
+    let mut growing = [-T::INFINITY; LANES];
+    let mut growing_at = [T::ZERO; LANES];
+    let mut shrinking = [-T::INFINITY; LANES];
+    let mut shrinking_at = [T::ZERO; LANES];
     // Chunk numbers travel as T, so that values and places share their masks.
     let mut chunk = T::ZERO;
     let chunks = gradient
@@ -387,18 +393,18 @@ fn step_and_select_body<T: Real, const FMA: bool>(
             let g = step.multiply_add::<FMA>(row_i[lane] - row_j[lane], gradient[lane]);
             gradient[lane] = g;
             let grow = may_grow[lane] - g;
-            let better = grow >= largest[lane];
-            largest[lane] = if better { grow } else { largest[lane] };
-            largest_at[lane] = if better { chunk } else { largest_at[lane] };
-            let shrink = may_shrink[lane] - g;
-            let better = shrink <= smallest[lane];
-            smallest[lane] = if better { shrink } else { smallest[lane] };
-            smallest_at[lane] = if better { chunk } else { smallest_at[lane] };
+            let at = growing_at[lane];
+            growing_at[lane] = if grow >= growing[lane] { chunk } else { at };
+            growing[lane] = grow.larger(growing[lane]);
+            let shrink = g - may_shrink[lane];
+            let at = shrinking_at[lane];
+            shrinking_at[lane] = if shrink >= shrinking[lane] { chunk } else { at };
+            shrinking[lane] = shrink.larger(shrinking[lane]);
         }
         chunk += T::ONE;
     }
-    let (m, i) = last_largest(&largest, &largest_at);
-    let (minus_big_m, j) = last_largest(&smallest.map(|value| -value), &smallest_at);
+    let (m, i) = last_largest(&growing, &growing_at);
+    let (minus_big_m, j) = last_largest(&shrinking, &shrinking_at);
     Extremes {
         m,
         i,
@@ -454,9 +460,9 @@ fn best_partner_body<T: Real, const FMA: bool>(
             // Written so that it is exactly zero for i itself, whose curvature is zero too.
             let b = (m - (may_shrink[lane] - gradient[lane])).larger(T::ZERO);
             let gain = b * b / a.larger(tau);
-            let better = gain >= largest[lane];
-            largest[lane] = if better { gain } else { largest[lane] };
-            largest_at[lane] = if better { chunk } else { largest_at[lane] };
+            let at = largest_at[lane];
+            largest_at[lane] = if gain >= largest[lane] { chunk } else { at };
+            largest[lane] = gain.larger(largest[lane]);
         }
         chunk += T::ONE;
     }

@@ -33,8 +33,10 @@ use std::time::Instant;
 const FIRST_BLOCK: usize = 64;
 /// Variables of the blocks of easy problems, twice as many if there are many variables.
 const EASY_BLOCK: usize = 512;
-/// Variables of the largest block: hard problems want few, large blocks, because each costs a pass
+/// Variables of the blocks of hard problems: they want few, large blocks, because each costs a pass
 /// over all its rows.
+const HARD_BLOCK: usize = 2048;
+/// Variables of the largest block, for problems in which so many are free.
 const LARGEST_BLOCK: usize = 4096;
 /// Variables of a block when the kernel may be indefinite. Such a problem has many local minima,
 /// and which one is found depends on the path, down to the rounding of the rows. A block that holds
@@ -565,7 +567,14 @@ impl<T: Real> Run<'_, T> {
             // Easy problems bring in their support vectors a few steps each; when a block takes
             // many steps its variables depend on each other, and more of them should move together.
             if size < easy || steps > HARD_STEPS * size as u64 {
-                size = (2 * size).min(largest);
+                let free = self.working_set.variables.iter();
+                let free = free.filter(|&&v| self.state.is_free(v)).count();
+                let enough = if 3 * free > 2 * size {
+                    largest
+                } else {
+                    HARD_BLOCK
+                };
+                size = (2 * size).min(enough).max(size);
             }
         }
     }

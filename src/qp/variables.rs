@@ -80,6 +80,11 @@ impl Variables {
         }
     }
 
+    /// Tells whether a variable is free.
+    pub fn is_free(&self, variable: u32) -> bool {
+        self.point(self.position(variable)).is_free()
+    }
+
     pub fn group(&self, at: usize) -> usize {
         usize::from(self.group[at])
     }

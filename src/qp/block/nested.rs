@@ -11,7 +11,8 @@ use crate::simd::{Isa, Real, dispatch};
 
 /// Blocks up to this size are solved by pair steps at once; larger ones are those of hard problems.
 const LARGE: usize = 1024;
-/// Variables of the smaller blocks: their matrix of f32 stays in the second cache.
+/// Variables of the smaller blocks, unless more are free: their matrix of f32 stays in the second
+/// cache.
 const SMALL: usize = 384;
 /// Of these, at least so many on each side are the most violating ones.
 const VIOLATORS: usize = 64;
@@ -39,7 +40,13 @@ impl<T: Real> Block<T> {
             if gap_now <= tolerance {
                 break;
             }
-            let chosen = self.choose(&thresholds);
+            // All free variables depend on each other and belong together.
+            let small = SMALL.max(self.free() / 4 * 5 + 2 * VIOLATORS);
+            if small > self.size / 4 * 3 {
+                steps += self.solve(selection, tolerance, max_steps - steps, stop);
+                break;
+            }
+            let chosen = self.choose(&thresholds, small);
             inner.take_from(self, &chosen);
             let target = tolerance.max(SHARE * gap_now);
             let done = inner.solve(selection, target, max_steps - steps, stop);
@@ -55,11 +62,6 @@ impl<T: Real> Block<T> {
                     let row = &self.matrix[at * self.stride..][..self.stride];
                     add_multiple(isa, T::from_f64(change), row, &mut self.gradient);
                 }
-            }
-            if done < SMALL as u64 && self.free() > SMALL {
-                // More variables depend on each other than fit into a smaller block.
-                steps += self.solve(selection, tolerance, max_steps - steps, stop);
-                break;
             }
         }
         self.nested = Some(inner);
@@ -83,8 +85,8 @@ impl<T: Real> Block<T> {
 
     /// Chooses the variables of a smaller block: the most violating of both sides, then free
     /// ones, the most violating first.
-    fn choose(&self, thresholds: &Thresholds) -> Vec<usize> {
-        let mut chosen: Vec<usize> = Vec::with_capacity(SMALL);
+    fn choose(&self, thresholds: &Thresholds, small: usize) -> Vec<usize> {
+        let mut chosen: Vec<usize> = Vec::with_capacity(small);
         let mut taken = vec![false; self.size];
         let mut take = |count: usize, score: &dyn Fn(usize) -> Option<f64>| {
             let mut candidates: Vec<(f64, usize)> = self
@@ -92,7 +94,7 @@ impl<T: Real> Block<T> {
                 .filter(|&k| !taken[k])
                 .filter_map(|k| Some((score(k)?, k)))
                 .collect();
-            let count = count.min(SMALL - chosen.len());
+            let count = count.min(small - chosen.len());
             if candidates.len() > count {
                 candidates
                     .select_nth_unstable_by(count, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -119,9 +121,9 @@ impl<T: Real> Block<T> {
         };
         take(VIOLATORS, &up);
         take(VIOLATORS, &down);
-        take(SMALL, &free);
-        take(SMALL / 3, &up);
-        take(SMALL, &down);
+        take(small, &free);
+        take(small / 3, &up);
+        take(small, &down);
         chosen.sort_unstable();
         chosen
     }
