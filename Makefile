@@ -71,8 +71,8 @@ test-rust: $(VENV)/made
 		|| { echo "not exactly one version of ndarray: see cargo tree --duplicates" >&2; exit 1; }
 
 test-python: $(VENV)/editable
-	$(BIN)/ruff check python tests benches
-	$(BIN)/ruff format --check python tests benches
+	$(BIN)/ruff check python tests benches examples
+	$(BIN)/ruff format --check python tests benches examples
 	$(BIN)/mypy --strict
 	$(BIN)/python -m mypy.stubtest --allowlist tests/stubtest-allowlist.txt mercer._core
 	MPLBACKEND=Agg $(BIN)/python -m pytest
@@ -95,4 +95,4 @@ sweep: $(VENV)/wheel
 clean:
 	rm -rf $(VENV) target dist .mypy_cache .pytest_cache .ruff_cache .hypothesis mercer-demo.png
 	rm -f python/mercer/_core*.so python/mercer/_core*.pyd
-	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
+	find python tests benches examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -108,6 +108,18 @@ def standardised(data: Data) -> Data:
     return Data(scaler.transform(data.X), data.y, scaler.transform(data.X_test), data.y_test)
 
 
+def first_80_percent(data: Data) -> Data:
+    """Train on the first 16000 of 20000 rows, as usual with letter, scaled to -1..1."""
+    X, y = np.concatenate([data.X, data.X_test]), np.concatenate([data.y, data.y_test])
+    low, high = X.min(axis=0), X.max(axis=0)
+    X, n = 2.0 * (X - low) / (high - low) - 1.0, len(X) * 4 // 5
+    return Data(X[:n], y[:n], X[n:], y[n:])
+
+
+def all_images(data: Data) -> Data:
+    return Data(data.X / 255.0, data.y, data.X_test / 255.0, data.y_test)
+
+
 def ten_thousand_images(data: Data) -> Data:
     return Data(data.X[:10_000] / 255.0, data.y[:10_000], data.X_test / 255.0, data.y_test)
 
@@ -135,11 +147,12 @@ CASES: dict[str, Case] = {
     "satellite": real("satellite", standardised, C=10.0, gamma=1 / 36),
     "usps": real("usps", as_is, C=10.0, gamma=1 / 128),
     "pendigits": real("pendigits", standardised, C=10.0, gamma=1 / 16),
-    "letter": real("letter", standardised, C=10.0, gamma=1 / 16),
+    "letter": real("letter", first_80_percent, C=16.0, gamma=2.0),
     "shuttle": real("shuttle", standardised, C=10.0, gamma=1 / 9),
     "a9a": real("a9a", as_is, C=1.0, gamma=1 / 123),
     "ijcnn1": real("ijcnn1", as_is, C=10.0, gamma=1.0),
     "mnist-10k": real("mnist", ten_thousand_images, C=10.0, gamma=0.02),
+    "mnist-60k": real("mnist", all_images, C=10.0, gamma=0.02),
     "abalone": real("abalone", regression, "SVR", C=10.0, gamma=1 / 8, epsilon=0.1),
     "cpusmall": real("cpusmall", regression, "SVR", C=10.0, gamma=1 / 12, epsilon=0.1),
     "cal_housing": real("cal_housing", regression, "SVR", C=10.0, gamma=1 / 8, epsilon=0.1),

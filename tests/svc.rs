@@ -5,7 +5,7 @@ mod common;
 use common::qp::value;
 use common::{Random, clouds, sparse};
 use mercer::formulation::{Intercept, Loss};
-use mercer::model::{Expansion, Margin, OneVsOne, vote};
+use mercer::model::{Expansion, Margin, Multiclass, OneVsOne};
 use mercer::qp::{Monitor, Smo, Status, Unwatched};
 use mercer::{Error, Kernel, Samples, Svc, SvcModel, UserKernel};
 use ndarray::{Array2, Axis, array, concatenate};
@@ -57,7 +57,7 @@ fn machines_are_the_binary_classifiers_of_their_pairs() {
                 pair += 1;
             }
         }
-        let votes = vote(all.view(), classes);
+        let votes = Multiclass::OneVsOne.winners(all.view(), classes);
         assert_eq!(model.predict(x.view()).expect("classes"), votes);
     }
 }
@@ -118,14 +118,20 @@ fn votes_are_counted_and_ties_go_to_the_lowest_class() {
         [0.0, 0.0, 0.0],    // zero is not positive: 1, 2, 2
         [5.0, -0.1, 0.1],   // 0, 2, 1: sizes do not matter
     ];
-    assert_eq!(vote(values.view(), 3), [0, 1, 2, 0, 2, 0]);
-    assert_eq!(vote(array![[0.1], [-0.1], [0.0]].view(), 2), [0, 1, 1]);
+    assert_eq!(
+        Multiclass::OneVsOne.winners(values.view(), 3),
+        [0, 1, 2, 0, 2, 0]
+    );
+    assert_eq!(
+        Multiclass::OneVsOne.winners(array![[0.1], [-0.1], [0.0]].view(), 2),
+        [0, 1, 1]
+    );
     // Four classes, 2 and 3 with two votes each: (0,1) 0, (0,2) 2, (0,3) 3, (1,2) 2, (1,3) 3, (2,3) 2.
     let tie = array![
         [1.0, -1.0, -1.0, -1.0, -1.0, 1.0],
         [1.0, -1.0, -1.0, 1.0, -1.0, 1.0]
     ];
-    assert_eq!(vote(tie.view(), 4), [2, 2]);
+    assert_eq!(Multiclass::OneVsOne.winners(tie.view(), 4), [2, 2]);
 }
 
 #[test]

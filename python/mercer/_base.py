@@ -86,6 +86,10 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
     # parameters leave a fitted model as it is.
     _fit_kernel: Kernel | str | KernelFunction
 
+    # How the values of its machines become a class: 'ovo', 'ovr' or 'dag'. Machines that are no
+    # classifiers have a single value.
+    _fit_multiclass: str = "ovo"
+
     # Parameters
 
     def _check_parameters(self) -> None:
@@ -282,7 +286,9 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
         expansion = getattr(self, "_expansion", None)
         if expansion is None:
             kernel, support_vectors = source.expansion_parts(self.support_vectors_)
-            expansion = _core.Expansion(kernel, support_vectors, *self._machines())
+            expansion = _core.Expansion(
+                kernel, support_vectors, *self._machines(), self._fit_multiclass
+            )
             self._expansion = expansion
         return source, expansion, X, self, thread_count(self.n_jobs)
 

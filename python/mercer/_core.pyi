@@ -87,8 +87,9 @@ class Fit:
     """A trained model in LIBSVM's layout: a classifier, or a single function.
 
     The support vectors of a classifier are sorted by class and, within a class, by row. Its machine
-    (i, j) with i < j is positive for class i, whatever the number of classes. A single function
-    has one row of coefficients, one intercept and one number of support vectors.
+    (i, j) with i < j is positive for class i, whatever the number of classes. One-vs-rest has a row
+    of coefficients and an intercept for each class, positive for it. A single function has one row
+    of coefficients, one intercept and one number of support vectors.
     """
 
     @property
@@ -123,6 +124,7 @@ def fit_svc(
     *,
     squared: bool,
     intercept: str,
+    multiclass: str,
     tol: float,
     shrinking: bool,
     cache_bytes: int | None,
@@ -131,9 +133,10 @@ def fit_svc(
     n_threads: int,
     progress: Callable[[int, int, int, float, float], None] | None = None,
 ) -> Fit:
-    """Train k(k-1)/2 machines on labels 0..k-1, where an error on row i costs cost[i].
+    """Train on labels 0..k-1, where an error on row i costs cost[i].
 
-    A cost may be infinite (a hard margin). intercept is 'free', 'none' or 'penalized'.
+    multiclass is 'ovo' (k(k-1)/2 machines) or, for k >= 3, 'ovr' (k machines). A cost may be
+    infinite (a hard margin). intercept is 'free', 'none' or 'penalized'.
     """
 
 def fit_nu_svc(
@@ -143,6 +146,7 @@ def fit_nu_svc(
     kernel: Kernel,
     *,
     nu: float,
+    multiclass: str,
     tol: float,
     shrinking: bool,
     cache_bytes: int | None,
@@ -151,9 +155,10 @@ def fit_nu_svc(
     n_threads: int,
     progress: Callable[[int, int, int, float, float], None] | None = None,
 ) -> Fit:
-    """Train k(k-1)/2 machines on labels 0..k-1, where nu bounds the weight of margin errors.
+    """Train on labels 0..k-1, where nu bounds the weight of margin errors.
 
-    Raise ValueError before the kernel is used if nu is infeasible for a pair of classes.
+    multiclass is 'ovo' (k(k-1)/2 machines) or, for k >= 3, 'ovr' (k machines). Raise ValueError
+    before the kernel is used if nu is infeasible for every machine.
     """
 
 def fit_svr(
@@ -230,7 +235,8 @@ def fit_svdd(
 class Expansion:
     """Decision functions, in the layout of Fit: n_support of length 1 stands for a single one.
 
-    support_vectors is None for kernels the core cannot evaluate (precomputed, callable).
+    support_vectors is None for kernels the core cannot evaluate (precomputed, callable). multiclass
+    is 'ovo', 'ovr' or 'dag'; the layout of the last is that of the first.
     """
 
     def __new__(
@@ -240,19 +246,28 @@ class Expansion:
         n_support: NDArray[np.int32],
         dual_coef: NDArray[np.float64],
         intercept: NDArray[np.float64],
+        multiclass: str = "ovo",
     ) -> Expansion: ...
     def decision(self, samples: Samples, n_threads: int) -> NDArray[np.float64]:
-        """Compute the values of all machines, shape (n, k(k-1)/2), or (n, 1) for a single one."""
+        """Compute the values of all machines.
+
+        The shape is (n, k(k-1)/2), for one-vs-rest (n, k), and (n, 1) for a single function.
+        """
     def predict(self, samples: Samples, n_threads: int) -> NDArray[np.int64]:
-        """Find the class with most votes for each row, as `vote` of `decision`, but sooner.
+        """Find the class of each row, as `winners` of `decision`, but sooner.
 
         For classifiers only.
         """
     def decision_from_kernel(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Compute the decision values from those of the kernel, shape (n, n_SV)."""
 
-def vote(decision: NDArray[np.float64], n_classes: int) -> NDArray[np.int64]:
-    """Find the class with most votes for each row; ties go to the lowest class."""
+def winners(decision: NDArray[np.float64], n_classes: int, multiclass: str) -> NDArray[np.int64]:
+    """Find the class of each row from the values of all machines; ties go to the lowest class.
+
+    'ovo': the class with most votes. 'ovr': the class of the largest value. 'dag': of the list of
+    all classes the first and the last are compared, until one is left; the last is dropped if the
+    value of the pair is above zero, else the first.
+    """
 
 def available_threads() -> int:
     """Count the threads to use: affinity, cgroup quota and RAYON_NUM_THREADS are respected."""

@@ -81,10 +81,10 @@ class KernelSource(ABC):
     def classes(
         self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
     ) -> Iterator[NDArray[np.int64]]:
-        """Yield the class with most votes for one block of rows of `X` after the other."""
+        """Yield the class numbers for one block of rows of `X` after the other."""
         n_classes = len(fitted.classes_)
         for values in self.decision(expansion, X, fitted, n_threads):
-            yield _core.vote(values, n_classes)
+            yield _core.winners(values, n_classes, fitted._fit_multiclass)
 
     @abstractmethod
     def diagonal(self, X: RowsLike, constant: float | None) -> Iterator[NDArray[np.float64]]:
@@ -137,7 +137,7 @@ class BuiltIn(KernelSource):
     def decision(
         self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
     ) -> Iterator[NDArray[np.float64]]:
-        for block in self._blocks(X):
+        for block in self._blocks(X, len(fitted.intercept_)):
             yield expansion.decision(make_samples(X[block]), n_threads)
 
     def classes(
@@ -152,9 +152,10 @@ class BuiltIn(KernelSource):
             yield kernel.diagonal(make_samples(X[block]))
 
     @staticmethod
-    def _blocks(X: RowsLike) -> Iterator[slice]:
+    def _blocks(X: RowsLike, n_values: int = 1) -> Iterator[slice]:
+        """Return blocks of rows, each of which yields `n_values`."""
         stored = X.nnz if sp.issparse(X) else X.size
-        return _blocks(X.shape[0], stored // X.shape[0])
+        return _blocks(X.shape[0], max(stored // X.shape[0], n_values))
 
 
 class Precomputed(KernelSource):
@@ -190,7 +191,7 @@ class Precomputed(KernelSource):
         self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
     ) -> Iterator[NDArray[np.float64]]:
         support = fitted.support_
-        for block in _blocks(X.shape[0], len(support)):
+        for block in _blocks(X.shape[0], max(len(support), len(fitted.intercept_))):
             values = X[block][:, support]
             yield expansion.decision_from_kernel(np.ascontiguousarray(values, dtype=np.float64))
 
@@ -253,7 +254,7 @@ class Custom(KernelSource):
         self, expansion: _core.Expansion, X: RowsLike, fitted: Any, n_threads: int
     ) -> Iterator[NDArray[np.float64]]:
         n_rows, n_support = length(X) or 0, len(fitted.support_)
-        for block in _blocks(n_rows, n_support):
+        for block in _blocks(n_rows, max(n_support, len(fitted.intercept_))):
             rows = np.arange(block.start, block.stop)
             if n_support:
                 values = self._values(

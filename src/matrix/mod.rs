@@ -313,6 +313,109 @@ impl<'a> KernelMatrix<'a> {
     }
 }
 
+/// The cached rows of a kernel matrix, which may serve one problem after another: labels and costs
+/// live in the problem, so all problems over the same samples share their kernel rows.
+///
+/// ```
+/// use mercer::formulation::{Intercept, Loss, svc};
+/// use mercer::matrix::{KernelMatrix, KernelRows};
+/// use mercer::{Kernel, Samples, qp::{Smo, Unwatched}};
+/// let samples = Samples::try_from(ndarray::array![[0.0], [1.0], [5.0]].view())?;
+/// let matrix = KernelMatrix::new(&Kernel::rbf(0.1), &samples, vec![0, 1, 2])?;
+/// let mut rows = KernelRows::new(&matrix);
+/// for class in 0..3 {
+///     let positive: Vec<bool> = (0..3).map(|i| i == class).collect();
+///     let problem = svc(&positive, &[1.0; 3], Loss::Linear, Intercept::Free);
+///     Smo::default().solve_on(&problem, &mut rows, &Unwatched)?;
+/// }
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub struct KernelRows<'a> {
+    matrix: &'a KernelMatrix<'a>,
+    single: Option<CachedRows<'a, f32>>,
+    double: Option<CachedRows<'a, f64>>,
+    /// Kernel values computed for problems that are solved.
+    told: u64,
+}
+
+impl std::fmt::Debug for KernelRows<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelRows")
+            .field("matrix", self.matrix)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> KernelRows<'a> {
+    /// Begins with no rows.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, matrix::{KernelMatrix, KernelRows}};
+    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
+    /// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0])?;
+    /// let rows = KernelRows::new(&matrix);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn new(matrix: &'a KernelMatrix<'a>) -> Self {
+        KernelRows {
+            matrix,
+            single: None,
+            double: None,
+            told: 0,
+        }
+    }
+
+    pub(crate) fn matrix(&self) -> &'a KernelMatrix<'a> {
+        self.matrix
+    }
+
+    /// Takes the rows in order of variables, new ones if there are none.
+    pub(crate) fn take<T: Precision>(&mut self, bytes: usize) -> Result<CachedRows<'a, T>> {
+        match T::place(self).take() {
+            Some(mut rows) => {
+                rows.restore();
+                Ok(rows)
+            }
+            None => CachedRows::new(self.matrix, bytes),
+        }
+    }
+
+    /// Gives rows back for the next problem.
+    pub(crate) fn give<T: Precision>(&mut self, rows: CachedRows<'a, T>) {
+        if !rows.rounded {
+            *T::place(self) = Some(rows);
+        }
+    }
+
+    /// Gives up the rows in f32.
+    pub(crate) fn forget_single(&mut self) {
+        self.single = None;
+    }
+
+    /// Returns the kernel values computed since the last call.
+    pub(crate) fn evaluations(&mut self) -> u64 {
+        let all = self.matrix.evaluations();
+        all - std::mem::replace(&mut self.told, all)
+    }
+}
+
+/// The types of rows.
+pub(crate) trait Precision: Real {
+    fn place<'r, 'a>(rows: &'r mut KernelRows<'a>) -> &'r mut Option<CachedRows<'a, Self>>;
+}
+
+impl Precision for f32 {
+    fn place<'r, 'a>(rows: &'r mut KernelRows<'a>) -> &'r mut Option<CachedRows<'a, f32>> {
+        &mut rows.single
+    }
+}
+
+impl Precision for f64 {
+    fn place<'r, 'a>(rows: &'r mut KernelRows<'a>) -> &'r mut Option<CachedRows<'a, f64>> {
+        &mut rows.double
+    }
+}
+
 /// Rows of a [`KernelMatrix`] in precision `T`, computed in blocks and cached.
 pub(crate) struct CachedRows<'a, T> {
     matrix: &'a KernelMatrix<'a>,
@@ -542,6 +645,17 @@ impl<'a, T: Real> CachedRows<'a, T> {
         match self.cache.peek(variable) {
             Some(slot) => self.cache.row(slot),
             None => panic!("row {variable} was not fetched"),
+        }
+    }
+
+    /// Puts the positions back in order of variables.
+    fn restore(&mut self) {
+        let mut order = vec![0; self.order.len()];
+        for (position, &variable) in (0..).zip(&self.order) {
+            order[variable as usize] = position;
+        }
+        if order != self.order {
+            self.reorder(&order);
         }
     }
 

@@ -5,17 +5,19 @@
 //! belongs, for a support vector of class c, to the machine of c and the r-th other class. Kernel
 //! values are computed once per sample and support vector, whatever the number of classes.
 
-use super::one_vs_one::vote;
+use super::multiclass::{Multiclass, pair, walk};
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::{Columns, Kernel, Weights, check_columns, user_block};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
 
 /// Rows whose sums are held at a time.
 const ROWS: usize = 4096;
 /// The largest error of a decision value for which f32 is worth a try: few rows are then so close
 /// to a boundary that they have to be computed again.
 const COARSE: f64 = 0.01;
+/// So few rows are computed in f64 at once.
+const FEW: usize = 4;
 /// Values asked from a user kernel in one call.
 const USER_VALUES: usize = 1 << 22;
 
@@ -43,6 +45,7 @@ pub struct Expansion {
     /// How much an error of the kernel values may weigh in each machine.
     sizes: Vec<f64>,
     classes: usize,
+    multiclass: Multiclass,
 }
 
 impl Expansion {
@@ -72,13 +75,53 @@ impl Expansion {
         dual_coef: ArrayView2<f64>,
         intercept: &[f64],
     ) -> Result<Self> {
+        let multiclass = Multiclass::OneVsOne;
+        Self::with_multiclass(kernel, support, n_support, dual_coef, intercept, multiclass)
+    }
+
+    /// Makes the decision functions of a classifier of another kind: for one-vs-rest with more than
+    /// two classes there is a row of coefficients and an intercept per class.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, model::{Expansion, Multiclass}};
+    /// let support = Samples::try_from(ndarray::array![[0.0], [1.0], [2.0]].view())?;
+    /// let coefficients = ndarray::Array2::<f64>::eye(3);
+    /// let f = Expansion::with_multiclass(
+    ///     Kernel::rbf(1.0), Some(support), &[1, 1, 1], coefficients.view(), &[0.0; 3],
+    ///     Multiclass::OneVsRest,
+    /// )?;
+    /// let x = Samples::try_from(ndarray::array![[0.9]].view())?;
+    /// assert_eq!(f.predict(&x, &|| false)?, Some(vec![1]));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the shapes do not fit together.
+    pub fn with_multiclass(
+        kernel: Kernel,
+        support: Option<Samples>,
+        n_support: &[usize],
+        dual_coef: ArrayView2<f64>,
+        intercept: &[f64],
+        multiclass: Multiclass,
+    ) -> Result<Self> {
         kernel.check()?;
         let classes = n_support.len();
         let total: usize = n_support.iter().sum();
         if classes == 0 {
             return Err(Error::TooFewClasses { classes });
         }
-        let height = (classes - 1).max(1);
+        // Two classes are the same machine whatever the strategy.
+        let multiclass = match multiclass {
+            Multiclass::OneVsRest if classes <= 2 => Multiclass::OneVsOne,
+            multiclass => multiclass,
+        };
+        let by_class = multiclass == Multiclass::OneVsRest;
+        let height = if by_class {
+            classes
+        } else {
+            (classes - 1).max(1)
+        };
         let expected = (height, total);
         if dual_coef.dim() != expected {
             return Err(Error::shape(
@@ -87,11 +130,11 @@ impl Expansion {
                 format!("{:?}", dual_coef.dim()),
             ));
         }
-        let pairs = (classes * (classes - 1) / 2).max(1);
-        if intercept.len() != pairs {
+        let machines = multiclass.machines(classes);
+        if intercept.len() != machines {
             return Err(Error::shape(
                 "intercept",
-                format!("{pairs} entries"),
+                format!("{machines} entries"),
                 intercept.len().to_string(),
             ));
         }
@@ -105,19 +148,22 @@ impl Expansion {
             ));
         }
         let mut start = 0;
-        let segments = n_support
-            .iter()
-            .map(|&count| {
+        let segments = if by_class {
+            std::iter::once(0..total).collect()
+        } else {
+            let counts = n_support.iter();
+            let segment = |&count: &usize| {
                 start += count;
                 start - count..start
-            })
-            .collect();
+            };
+            counts.map(segment).collect()
+        };
         let weights = Weights {
             coefficients: dual_coef.iter().copied().collect(),
             height,
             segments,
         };
-        let sizes = pair_sizes(&weights, classes);
+        let sizes = sizes(&weights, classes, multiclass);
         let (mut columns, mut coarse) = (None, None);
         if let (false, Some(support)) = (
             matches!(kernel, Kernel::Precomputed | Kernel::User(_)),
@@ -141,14 +187,16 @@ impl Expansion {
             intercept: intercept.to_vec(),
             sizes,
             classes,
+            multiclass,
         })
     }
 
     /// Returns the multiplications a decision costs, roughly.
     #[cfg(feature = "python")]
     pub(crate) fn work(&self, samples: &Samples) -> usize {
-        let values = samples.rows() * self.weights.coefficients.len();
-        values.saturating_mul(samples.columns() + 8)
+        let height = self.weights.height;
+        let values = samples.rows() * (self.weights.coefficients.len() / height);
+        values.saturating_mul(samples.columns() + 8 + height)
     }
 
     /// Returns the values of all machines, shape (rows, machines); machine (i, j), i < j, of a
@@ -241,9 +289,9 @@ impl Expansion {
         samples: &Samples,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Vec<usize>>> {
-        let Some(coarse) = &self.coarse else {
+        let Some(coarse) = self.coarse.as_ref().filter(|_| samples.rows() > FEW) else {
             let decision = self.decision(samples, stop)?;
-            return Ok(decision.map(|decision| vote(decision.view(), self.classes)));
+            return Ok(decision.map(|d| self.multiclass.winners(d.view(), self.classes)));
         };
         check_columns(samples, coarse.dim())?;
         let rows: Vec<usize> = (0..samples.rows()).collect();
@@ -261,12 +309,7 @@ impl Expansion {
                 .zip(decision.rows_mut())
             {
                 self.pairs(sums, out.view_mut());
-                let bound = coarse.error_bound(samples, row);
-                if out
-                    .iter()
-                    .zip(&self.sizes)
-                    .any(|(value, size)| value.abs() <= bound * size)
-                {
+                if self.is_doubtful(out.view(), coarse.error_bound(samples, row)) {
                     doubtful.push(row);
                 }
             }
@@ -278,7 +321,7 @@ impl Expansion {
                     decision.row_mut(row - rows[0]).assign(&exact);
                 }
             }
-            winners.extend(vote(decision.view(), self.classes));
+            winners.extend(self.multiclass.winners(decision.view(), self.classes));
         }
         Ok(Some(winners))
     }
@@ -321,17 +364,63 @@ impl Expansion {
         decision
     }
 
-    /// Adds up what both classes of every pair contribute.
-    fn pairs(&self, sums: &[f64], mut out: ndarray::ArrayViewMut1<f64>) {
-        let height = self.weights.height;
-        if self.classes == 1 {
-            out[0] = sums[0] + self.intercept[0];
+    /// Tells whether errors of the kernel values up to `bound` could change the class.
+    fn is_doubtful(&self, values: ArrayView1<f64>, bound: f64) -> bool {
+        let error = |machine: usize| bound * self.sizes[machine];
+        match self.multiclass {
+            Multiclass::OneVsOne => {
+                // Votes that are sure, and those that could be had at best.
+                let (mut sure, mut best) = (vec![0; self.classes], vec![0; self.classes]);
+                for i in 0..self.classes {
+                    for j in i + 1..self.classes {
+                        let machine = pair(self.classes, i, j);
+                        if values[machine].abs() <= error(machine) {
+                            best[i] += 1;
+                            best[j] += 1;
+                        } else {
+                            let winner = if values[machine] > 0.0 { i } else { j };
+                            sure[winner] += 1;
+                            best[winner] += 1;
+                        }
+                    }
+                }
+                // Ties go to the lowest class.
+                let beats = |a: usize, b: usize| (sure[a], b) > (best[b], a);
+                let certain = |a: usize| (0..self.classes).all(|b| a == b || beats(a, b));
+                !(0..self.classes).any(certain)
+            }
+            Multiclass::Dag => {
+                let mut doubtful = false;
+                walk(self.classes, |machine| {
+                    doubtful |= values[machine].abs() <= error(machine);
+                    values[machine]
+                });
+                doubtful
+            }
+            Multiclass::OneVsRest => {
+                let highest = |m: usize| values[m] + error(m);
+                let lowest = |m: usize| values[m] - error(m);
+                let sure =
+                    |best: usize| (0..values.len()).all(|m| m == best || highest(m) < lowest(best));
+                !(0..values.len()).any(sure)
+            }
         }
-        let mut pair = 0;
+    }
+
+    /// Adds up what the support vectors contribute to every machine.
+    fn pairs(&self, sums: &[f64], mut out: ArrayViewMut1<f64>) {
+        let height = self.weights.height;
+        if self.classes == 1 || self.multiclass == Multiclass::OneVsRest {
+            for ((out, sum), intercept) in out.iter_mut().zip(sums).zip(&self.intercept) {
+                *out = sum + intercept;
+            }
+            return;
+        }
         for i in 0..self.classes {
             for j in i + 1..self.classes {
-                out[pair] = sums[i * height + j - 1] + sums[j * height + i] + self.intercept[pair];
-                pair += 1;
+                let machine = pair(self.classes, i, j);
+                let both = sums[i * height + j - 1] + sums[j * height + i];
+                out[machine] = both + self.intercept[machine];
             }
         }
     }
@@ -340,23 +429,23 @@ impl Expansion {
 /// How much an error of the kernel values may weigh in the sum of each pair's machine: rounding
 /// errors are independent, so their sum grows with the square root of the sum of squares, here
 /// with eight standard deviations; and never beyond the sum of the absolute coefficients.
-fn pair_sizes(weights: &Weights, classes: usize) -> Vec<f64> {
+fn sizes(weights: &Weights, classes: usize, multiclass: Multiclass) -> Vec<f64> {
     let total = weights.coefficients.len() / weights.height;
-    if classes == 1 {
-        let absolute: f64 = weights.coefficients.iter().map(|c| c.abs()).sum();
-        return vec![absolute];
-    }
-    let sums = |class: usize, row: usize| {
+    let sums = |segment: usize, row: usize| {
         let coefficients = &weights.coefficients[row * total..(row + 1) * total];
-        coefficients[weights.segments[class].clone()]
+        coefficients[weights.segments[segment].clone()]
             .iter()
             .fold((0.0, 0.0), |(a, s), c| (a + c.abs(), s + c * c))
     };
+    let size = |(absolute, squares): (f64, f64)| (8.0 * f64::sqrt(squares)).min(absolute);
+    if classes == 1 || multiclass == Multiclass::OneVsRest {
+        return (0..weights.height).map(|row| size(sums(0, row))).collect();
+    }
     (0..classes)
         .flat_map(|i| (i + 1..classes).map(move |j| (i, j)))
         .map(|(i, j)| {
             let (a, b) = (sums(i, j - 1), sums(j, i));
-            (8.0 * f64::sqrt(a.1 + b.1)).min(a.0 + b.0)
+            size((a.0 + b.0, a.1 + b.1))
         })
         .collect()
 }

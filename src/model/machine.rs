@@ -1,5 +1,6 @@
 //! Machine: the solution of one quadratic programme, as far as it is not zero.
 
+use super::Multiclass;
 use super::predictor::Predictor;
 use crate::data::Samples;
 use crate::error::Result;
@@ -59,6 +60,7 @@ impl Machine {
             &[count],
             coefficients,
             &intercept,
+            Multiclass::OneVsOne,
         )
     }
 }

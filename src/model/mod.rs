@@ -4,10 +4,12 @@
 mod settings;
 mod expansion;
 mod machine;
+mod multiclass;
 mod nu_svc;
 mod nu_svr;
 mod one_class;
 mod one_vs_one;
+mod one_vs_rest;
 mod predictor;
 mod svc;
 mod svdd;
@@ -15,10 +17,12 @@ mod svr;
 
 pub use expansion::Expansion;
 pub use machine::Machine;
+pub use multiclass::{Dag, Machines, Multiclass};
 pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
 pub use one_class::{OneClassModel, OneClassSvm};
-pub use one_vs_one::{Margin, OneVsOne, vote};
+pub use one_vs_one::{Margin, OneVsOne};
+pub use one_vs_rest::OneVsRest;
 pub use svc::{Svc, SvcModel};
 pub use svdd::{Svdd, SvddModel};
 pub use svr::{Svr, SvrModel};

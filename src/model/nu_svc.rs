@@ -1,6 +1,6 @@
 //! NuSvc: the classifier whose parameter is the share of errors.
 
-use super::{Margin, SvcModel};
+use super::{Margin, Multiclass, SvcModel};
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -22,6 +22,7 @@ use crate::qp::{Monitor, Smo, Unwatched};
 pub struct NuSvc {
     kernel: Kernel,
     nu: f64,
+    multiclass: Multiclass,
     smo: Smo,
 }
 
@@ -40,6 +41,7 @@ impl NuSvc {
         NuSvc {
             kernel,
             nu: 0.5,
+            multiclass: Multiclass::OneVsOne,
             smo: Smo::default(),
         }
     }
@@ -54,6 +56,20 @@ impl NuSvc {
     /// ```
     pub fn nu(mut self, nu: f64) -> Self {
         self.nu = nu;
+        self
+    }
+
+    /// Sets how more than two classes are trained and decided.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, NuSvc, model::Multiclass};
+    /// let x = ndarray::array![[0.0], [1.0], [5.0]];
+    /// let machine = NuSvc::new(Kernel::rbf(0.1)).nu(0.3).multiclass(Multiclass::OneVsRest);
+    /// assert_eq!(machine.fit(x.view(), &[0, 1, 2])?.reports().len(), 3);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn multiclass(mut self, multiclass: Multiclass) -> Self {
+        self.multiclass = multiclass;
         self
     }
 
@@ -106,7 +122,8 @@ impl NuSvc {
         Error: From<X::Error>,
         L: Ord + Clone,
     {
-        let machines = (&self.kernel, &self.smo, Margin::Nu(self.nu));
+        let margin = Margin::Nu(self.nu);
+        let machines = (&self.kernel, &self.smo, margin, self.multiclass);
         SvcModel::fit(
             machines,
             x.try_into()?,

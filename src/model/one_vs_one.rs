@@ -2,18 +2,19 @@
 //!
 //! Few large problems use all cores inside, one after another; many small ones run side by side.
 
+use super::Machines;
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::{Intercept, Loss, check_nu, largest_nu, normalized, nu_svc, svc};
 use crate::kernel::Kernel;
 use crate::matrix::{KernelMatrix, fair_share};
-use crate::qp::{DualProblem, Monitor, Report, Smo, Solution};
-use ndarray::{Array2, ArrayView2};
+use crate::qp::{DualProblem, Monitor, Smo, Solution};
+use ndarray::Array2;
 use rayon::prelude::*;
 use std::time::Instant;
 
 /// Problems of up to this many rows run side by side.
-const SMALL: usize = 3000;
+pub(super) const SMALL: usize = 3000;
 
 /// How wide margins and few errors are weighed against each other.
 ///
@@ -37,14 +38,27 @@ pub enum Margin {
 }
 
 impl Margin {
-    fn problem(self, positive: &[bool], cost: &[f64]) -> Result<DualProblem> {
+    /// Lowers nu to what is feasible.
+    pub(super) fn at_most(self, largest: impl Fn() -> f64) -> Self {
+        match self {
+            Margin::Nu(nu) => Margin::Nu(nu.min(largest())),
+            margin => margin,
+        }
+    }
+
+    pub(super) fn problem(self, positive: &[bool], cost: &[f64]) -> Result<DualProblem> {
         match self {
             Margin::Soft { loss, intercept } => Ok(svc(positive, cost, loss, intercept)),
             Margin::Nu(nu) => nu_svc(positive, cost, nu),
         }
     }
 
-    fn machine(self, solution: Solution, problem: &DualProblem, matrix: &KernelMatrix) -> Solution {
+    pub(super) fn machine(
+        self,
+        solution: Solution,
+        problem: &DualProblem,
+        matrix: &KernelMatrix,
+    ) -> Solution {
         let largest = || matrix.diagonal().iter().fold(0.0f64, |a, &b| a.max(b));
         match self {
             Margin::Soft { .. } => solution,
@@ -53,7 +67,8 @@ impl Margin {
     }
 }
 
-/// A trained one-vs-one classifier in LIBSVM's layout; machine (i, j), i < j, is positive for i.
+/// Trains a machine for every pair of classes, in LIBSVM's layout; machine (i, j), i < j, is positive
+/// for i.
 ///
 /// ```
 /// use mercer::{Kernel, Samples, model::{Margin, OneVsOne}, qp::{Smo, Unwatched}};
@@ -67,19 +82,8 @@ impl Margin {
 /// assert_eq!(trained.dual_coef, ndarray::array![[0.5, -0.5]]);
 /// # Ok::<(), mercer::Error>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct OneVsOne {
-    /// Rows that are support vectors, sorted by class, then by row.
-    pub support: Vec<usize>,
-    /// Support vectors of each class.
-    pub n_support: Vec<usize>,
-    /// Coefficients, shape (classes - 1, support vectors): see [`Expansion`](crate::model::Expansion).
-    pub dual_coef: Array2<f64>,
-    /// The bias of each machine.
-    pub intercept: Vec<f64>,
-    /// What the solver did for each machine.
-    pub reports: Vec<Report>,
-}
+#[derive(Clone, Copy, Debug)]
+pub struct OneVsOne;
 
 impl OneVsOne {
     /// Trains the machines: `labels` are class numbers below `classes`, `cost[i]` is C_i. Rows of
@@ -109,9 +113,9 @@ impl OneVsOne {
         margin: Margin,
         smo: &Smo,
         monitor: &dyn Monitor,
-    ) -> Result<Self> {
+    ) -> Result<Machines> {
         let started = Instant::now();
-        let members = check(samples, labels, classes, cost)?;
+        let members = members_of(samples, labels, classes, cost)?;
         let pairs: Vec<(usize, usize)> = (0..classes)
             .flat_map(|i| (i + 1..classes).map(move |j| (i, j)))
             .collect();
@@ -119,25 +123,18 @@ impl OneVsOne {
         let weight = |class: usize| members[class].iter().map(|&row| cost[row]).sum::<f64>();
         let weights: Vec<f64> = (0..classes).map(weight).collect();
         // A pair of classes that differ too much in weight for nu has as much of it as it can.
-        let limit = |pair: usize| match margin {
-            Margin::Soft { .. } => None,
-            Margin::Nu(_) => Some(largest_nu(weights[pairs[pair].0], weights[pairs[pair].1])),
-        };
+        let limit = |pair: usize| largest_nu(weights[pairs[pair].0], weights[pairs[pair].1]);
         let pose = |pair: usize| {
             let (i, j) = pairs[pair];
-            let margin = match (margin, limit(pair)) {
-                (Margin::Nu(nu), Some(limit)) => Margin::Nu(nu.min(limit)),
-                (margin, _) => margin,
-            };
             let rows = [members[i].as_slice(), &members[j]].concat();
             let positive: Vec<bool> = (0..rows.len()).map(|at| at < members[i].len()).collect();
             let cost: Vec<f64> = rows.iter().map(|&row| cost[row]).collect();
+            let margin = margin.at_most(|| limit(pair));
             Ok::<_, Error>((margin.problem(&positive, &cost)?, rows))
         };
         if let Margin::Nu(nu) = margin {
             // What no pair of classes can have is refused before anything is computed.
-            let largest = (0..pairs.len()).map(|pair| limit(pair).unwrap_or(1.0));
-            check_nu(nu, largest.fold(0.0, f64::max))?;
+            check_nu(nu, (0..pairs.len()).map(limit).fold(0.0, f64::max))?;
         }
         let train = |pair: usize, side_by_side: usize| -> Result<Solution> {
             monitor.machine(pair, pairs.len());
@@ -185,7 +182,7 @@ impl OneVsOne {
 }
 
 /// Returns the rows of each class.
-fn check(
+pub(super) fn members_of(
     samples: &Samples,
     labels: &[usize],
     classes: usize,
@@ -225,7 +222,7 @@ fn check(
 }
 
 /// Collects the solutions of all pairs into one set of support vectors.
-fn assemble(members: &[Vec<usize>], pairs: &[(usize, usize)], solutions: &[Solution]) -> OneVsOne {
+fn assemble(members: &[Vec<usize>], pairs: &[(usize, usize)], solutions: &[Solution]) -> Machines {
     let classes = members.len();
     // coefficients[c][member][other class]
     let mut coefficients: Vec<Vec<f64>> = members
@@ -254,47 +251,11 @@ fn assemble(members: &[Vec<usize>], pairs: &[(usize, usize)], solutions: &[Solut
         }
         n_support.push(support.len() - before);
     }
-    OneVsOne {
+    Machines {
         dual_coef: Array2::from_shape_fn((classes - 1, support.len()), |(r, i)| columns[i][r]),
         support,
         n_support,
         intercept: solutions.iter().map(|solution| solution.bias).collect(),
         reports: solutions.iter().map(|solution| solution.report).collect(),
     }
-}
-
-/// Returns the class with most votes for each row of pairwise values; a machine votes for its
-/// first class where it is positive, and ties go to the lowest class, as in LIBSVM.
-///
-/// ```
-/// use mercer::model::vote;
-/// // (0, 1) votes 0, (0, 2) votes 2, (1, 2) votes 2.
-/// assert_eq!(vote(ndarray::array![[1.0, -1.0, -1.0]].view(), 3), [2]);
-/// ```
-///
-/// # Panics
-/// If there are not classes (classes - 1) / 2 columns.
-pub fn vote(decision: ArrayView2<f64>, classes: usize) -> Vec<usize> {
-    assert_eq!(
-        decision.ncols(),
-        classes * (classes - 1) / 2,
-        "one column per pair"
-    );
-    let mut votes = vec![0usize; classes];
-    decision
-        .rows()
-        .into_iter()
-        .map(|values| {
-            votes.fill(0);
-            let mut pair = 0;
-            for i in 0..classes {
-                for j in i + 1..classes {
-                    votes[if values[pair] > 0.0 { i } else { j }] += 1;
-                    pair += 1;
-                }
-            }
-            let most = votes.iter().max().copied().unwrap_or(0);
-            votes.iter().position(|&count| count == most).unwrap_or(0)
-        })
-        .collect()
 }

@@ -1,6 +1,6 @@
 //! Predictor: an expansion that also knows where a precomputed kernel has its support vectors.
 
-use super::{Expansion, vote};
+use super::{Expansion, Multiclass};
 use crate::data::Samples;
 use crate::error::Result;
 use crate::kernel::{Kernel, check_columns};
@@ -12,6 +12,7 @@ pub(super) struct Predictor {
     /// The number of training rows and the support vectors, if the kernel was precomputed.
     precomputed: Option<(usize, Vec<usize>)>,
     classes: usize,
+    multiclass: Multiclass,
 }
 
 impl Predictor {
@@ -23,13 +24,22 @@ impl Predictor {
         n_support: &[usize],
         dual_coef: ArrayView2<f64>,
         intercept: &[f64],
+        multiclass: Multiclass,
     ) -> Result<Self> {
         let vectors = Some(samples.select(support));
         let precomputed = matches!(kernel, Kernel::Precomputed);
         Ok(Predictor {
-            expansion: Expansion::new(kernel.clone(), vectors, n_support, dual_coef, intercept)?,
+            expansion: Expansion::with_multiclass(
+                kernel.clone(),
+                vectors,
+                n_support,
+                dual_coef,
+                intercept,
+                multiclass,
+            )?,
             precomputed: precomputed.then(|| (samples.rows(), support.to_vec())),
             classes: n_support.len(),
+            multiclass,
         })
     }
 
@@ -60,7 +70,8 @@ impl Predictor {
     /// Returns the class of each row.
     pub fn classes(&self, samples: &Samples) -> Result<Vec<usize>> {
         if self.precomputed.is_some() {
-            return Ok(vote(self.decision(samples)?.view(), self.classes));
+            let decision = self.decision(samples)?;
+            return Ok(self.multiclass.winners(decision.view(), self.classes));
         }
         let winners = self.expansion.predict(samples, &|| false)?;
         Ok(winners.unwrap_or_default()) // None only if stopped, and nothing stops it here

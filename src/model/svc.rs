@@ -1,7 +1,7 @@
 //! Svc: the classifier for Rust users.
 
 use super::predictor::Predictor;
-use super::{Margin, OneVsOne, check_rows};
+use super::{Machines, Margin, Multiclass, check_rows};
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::{Intercept, Loss};
@@ -9,7 +9,7 @@ use crate::kernel::Kernel;
 use crate::qp::{Monitor, Report, Smo, Unwatched};
 use ndarray::Array2;
 
-/// A support vector classifier, one-vs-one for more than two classes.
+/// A support vector classifier, for more than two classes one-vs-one unless told otherwise.
 ///
 /// ```
 /// use mercer::{Kernel, Svc};
@@ -25,6 +25,7 @@ pub struct Svc {
     c: f64,
     loss: Loss,
     intercept: Intercept,
+    multiclass: Multiclass,
     smo: Smo,
 }
 
@@ -46,6 +47,7 @@ impl Svc {
             c: 1.0,
             loss: Loss::Linear,
             intercept: Intercept::Free,
+            multiclass: Multiclass::OneVsOne,
             smo: Smo::default(),
         }
     }
@@ -90,6 +92,21 @@ impl Svc {
     /// ```
     pub fn intercept(mut self, intercept: Intercept) -> Self {
         self.intercept = intercept;
+        self
+    }
+
+    /// Sets how more than two classes are trained and decided.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svc, model::Multiclass};
+    /// let x = ndarray::array![[0.0], [1.0], [5.0]];
+    /// let model = Svc::new(Kernel::rbf(0.1)).c(10.0).multiclass(Multiclass::Dag)
+    ///     .fit(x.view(), &[0, 1, 2])?;
+    /// assert_eq!(model.predict(x.view())?, [0, 1, 2]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn multiclass(mut self, multiclass: Multiclass) -> Self {
+        self.multiclass = multiclass;
         self
     }
 
@@ -159,7 +176,7 @@ impl Svc {
             loss: self.loss,
             intercept: self.intercept,
         };
-        let machines = (&self.kernel, &self.smo, margin);
+        let machines = (&self.kernel, &self.smo, margin, self.multiclass);
         SvcModel::fit(machines, samples, labels, weights, cost, monitor)
     }
 }
@@ -176,14 +193,15 @@ impl Svc {
 #[derive(Debug)]
 pub struct SvcModel<L> {
     classes: Vec<L>,
-    machines: OneVsOne,
+    machines: Machines,
+    multiclass: Multiclass,
     predictor: Predictor,
 }
 
 impl<L: Ord + Clone> SvcModel<L> {
     /// Trains on labels of any kind; `cost` makes C_i of a weight.
     pub(super) fn fit(
-        (kernel, smo, margin): (&Kernel, &Smo, Margin),
+        (kernel, smo, margin, multiclass): (&Kernel, &Smo, Margin, Multiclass),
         samples: Samples,
         labels: &[L],
         weights: &[f64],
@@ -201,7 +219,7 @@ impl<L: Ord + Clone> SvcModel<L> {
             .map(|label| classes.binary_search(label).unwrap_or(0))
             .collect();
         let cost: Vec<f64> = weights.iter().map(|&weight| cost(weight)).collect();
-        let machines = OneVsOne::fit(
+        let machines = multiclass.fit(
             kernel,
             &samples,
             &codes,
@@ -218,10 +236,12 @@ impl<L: Ord + Clone> SvcModel<L> {
             &machines.n_support,
             machines.dual_coef.view(),
             &machines.intercept,
+            multiclass,
         )?;
         Ok(SvcModel {
             classes,
             machines,
+            multiclass,
             predictor,
         })
     }
@@ -250,11 +270,11 @@ impl<L: Clone> SvcModel<L> {
     /// assert_eq!(model.machines().support, [0, 1]);
     /// # Ok::<(), mercer::Error>(())
     /// ```
-    pub fn machines(&self) -> &OneVsOne {
+    pub fn machines(&self) -> &Machines {
         &self.machines
     }
 
-    /// Returns what the solver did for each pair of classes.
+    /// Returns what the solver did for each machine.
     ///
     /// ```
     /// # use mercer::{Kernel, Svc, qp::Status};
@@ -268,8 +288,8 @@ impl<L: Clone> SvcModel<L> {
         &self.machines.reports
     }
 
-    /// Returns the values of all machines, shape (rows, pairs of classes); machine (i, j), i < j,
-    /// is positive for class i. With a precomputed kernel, row i of `x` holds the kernel values
+    /// Returns the values of all machines, shape (rows, machines): machine (i, j), i < j, is
+    /// positive for class i; machine c of one-vs-rest, with more than two classes, for c. With a precomputed kernel, row i of `x` holds the kernel values
     /// with all training rows.
     ///
     /// ```
@@ -288,6 +308,30 @@ impl<L: Clone> SvcModel<L> {
         Error: From<X::Error>,
     {
         self.predictor.decision(&x.try_into()?)
+    }
+
+    /// Tells for each row whether no class is supported: see
+    /// [`Multiclass::rejects`](crate::model::Multiclass::rejects).
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svc};
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// let model = Svc::new(Kernel::linear()).fit(x.view(), &[0, 1])?;
+    /// let between = ndarray::array![[-2.0], [0.1]];
+    /// assert_eq!(model.reject(between.view(), 0.5)?, [false, true]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`decision_function`](Self::decision_function).
+    pub fn reject<X>(&self, x: X, threshold: f64) -> Result<Vec<bool>>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+    {
+        let decision = self.predictor.decision(&x.try_into()?)?;
+        let classes = self.classes.len();
+        Ok(self.multiclass.rejects(decision.view(), classes, threshold))
     }
 
     /// Returns the predicted class of each row.

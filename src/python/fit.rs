@@ -1,9 +1,9 @@
 //! Training: one function for each machine, and what they give back.
 
-use super::{PyKernel, PySamples, copy, run};
+use super::{PyKernel, PySamples, copy, multiclass_named, run};
 use crate::error::Error;
 use crate::formulation::{Intercept, Loss};
-use crate::model::{Machine, Margin, NuSvr, OneClassSvm, OneVsOne, Svdd, Svr};
+use crate::model::{Machine, Machines, Margin, NuSvr, OneClassSvm, Svdd, Svr};
 use crate::qp::{Report, Smo, StopRule};
 use ndarray::{Array1, Array2, Axis};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
@@ -65,8 +65,8 @@ pub(super) struct PyFit {
     squared_radius: Option<f64>,
 }
 
-impl From<OneVsOne> for PyFit {
-    fn from(fit: OneVsOne) -> Self {
+impl From<Machines> for PyFit {
+    fn from(fit: Machines) -> Self {
         PyFit {
             support: fit.support,
             n_support: fit.n_support,
@@ -213,7 +213,7 @@ fn fit_classifier(
     labels: &PyReadonlyArray1<i64>,
     cost: &PyReadonlyArray1<f64>,
     kernel: &PyKernel,
-    margin: Margin,
+    (margin, multiclass): (Margin, &str),
     options: Options,
 ) -> PyResult<PyFit> {
     let out_of_range = |_| Error::parameter("y", "class numbers", "a negative number");
@@ -224,9 +224,10 @@ fn fit_classifier(
         .map_err(out_of_range)?;
     let cost = copy(cost);
     let classes = labels.iter().max().map_or(0, |&largest| largest + 1);
+    let multiclass = multiclass_named(multiclass)?;
     let (samples, kernel, smo) = (&samples.0, &kernel.0, options.smo);
     let fit = options.run(py, |monitor| {
-        OneVsOne::fit(
+        multiclass.fit(
             kernel, samples, &labels, classes, &cost, margin, &smo, monitor,
         )
     })?;
@@ -234,7 +235,7 @@ fn fit_classifier(
 }
 
 #[pyfunction]
-#[pyo3(signature = (samples, labels, cost, kernel, *, squared, intercept, **options))]
+#[pyo3(signature = (samples, labels, cost, kernel, *, squared, intercept, multiclass, **options))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub(super) fn fit_svc(
     py: Python,
@@ -244,6 +245,7 @@ pub(super) fn fit_svc(
     kernel: &PyKernel,
     squared: bool,
     intercept: &str,
+    multiclass: &str,
     options: Option<&Bound<PyDict>>,
 ) -> PyResult<PyFit> {
     let margin = Margin::Soft {
@@ -251,11 +253,19 @@ pub(super) fn fit_svc(
         intercept: intercept_named(intercept)?,
     };
     let options = Options::new(options)?;
-    fit_classifier(py, samples, &labels, &cost, kernel, margin, options)
+    fit_classifier(
+        py,
+        samples,
+        &labels,
+        &cost,
+        kernel,
+        (margin, multiclass),
+        options,
+    )
 }
 
 #[pyfunction]
-#[pyo3(signature = (samples, labels, weight, kernel, *, nu, **options))]
+#[pyo3(signature = (samples, labels, weight, kernel, *, nu, multiclass, **options))]
 pub(super) fn fit_nu_svc(
     py: Python,
     samples: &PySamples,
@@ -263,18 +273,12 @@ pub(super) fn fit_nu_svc(
     weight: PyReadonlyArray1<f64>,
     kernel: &PyKernel,
     nu: f64,
+    multiclass: &str,
     options: Option<&Bound<PyDict>>,
 ) -> PyResult<PyFit> {
     let options = Options::new(options)?;
-    fit_classifier(
-        py,
-        samples,
-        &labels,
-        &weight,
-        kernel,
-        Margin::Nu(nu),
-        options,
-    )
+    let margin = (Margin::Nu(nu), multiclass);
+    fit_classifier(py, samples, &labels, &weight, kernel, margin, options)
 }
 
 #[pyfunction]

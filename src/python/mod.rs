@@ -11,7 +11,7 @@ mod user_kernel;
 use crate::data::{Samples, Values};
 use crate::error::Error;
 use crate::kernel::Kernel;
-use crate::model::{Expansion, vote};
+use crate::model::{Expansion, Multiclass};
 use crate::qp::Monitor;
 use crate::simd::Real;
 use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -230,12 +230,14 @@ impl PyExpansion {
 #[pymethods]
 impl PyExpansion {
     #[new]
+    #[pyo3(signature = (kernel, support_vectors, n_support, dual_coef, intercept, multiclass="ovo"))]
     fn new(
         kernel: &PyKernel,
         support_vectors: Option<&PySamples>,
         n_support: PyReadonlyArray1<i32>,
         dual_coef: PyReadonlyArray2<f64>,
         intercept: PyReadonlyArray1<f64>,
+        multiclass: &str,
     ) -> PyResult<Self> {
         let negative = |_| Error::parameter("n_support", "counts", "a negative number");
         let n_support: Vec<usize> = copy(&n_support)
@@ -243,12 +245,13 @@ impl PyExpansion {
             .map(usize::try_from)
             .collect::<Result<_, _>>()
             .map_err(negative)?;
-        Ok(PyExpansion(Expansion::new(
+        Ok(PyExpansion(Expansion::with_multiclass(
             kernel.0.clone(),
             support_vectors.map(|samples| Samples::clone(&samples.0)),
             &n_support,
             dual_coef.as_array(),
             &copy(&intercept),
+            multiclass_named(multiclass)?,
         )?))
     }
 
@@ -283,22 +286,30 @@ impl PyExpansion {
     }
 }
 
-#[pyfunction(name = "vote")]
-fn py_vote<'py>(
+fn multiclass_named(name: &str) -> PyResult<Multiclass> {
+    match name {
+        "ovo" => Ok(Multiclass::OneVsOne),
+        "ovr" => Ok(Multiclass::OneVsRest),
+        "dag" => Ok(Multiclass::Dag),
+        _ => Err(Error::parameter("multiclass", "'ovo', 'ovr' or 'dag'", name).into()),
+    }
+}
+
+#[pyfunction]
+fn winners<'py>(
     py: Python<'py>,
     decision: PyReadonlyArray2<f64>,
     n_classes: usize,
+    multiclass: &str,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let pairs = n_classes * n_classes.saturating_sub(1) / 2;
-    let decision = decision.as_array();
-    if pairs == 0 || decision.ncols() != pairs {
-        let (expected, got) = (format!("{pairs} columns"), decision.ncols().to_string());
+    let multiclass = multiclass_named(multiclass)?;
+    let (machines, decision) = (multiclass.machines(n_classes), decision.as_array());
+    if n_classes < 2 || decision.ncols() != machines {
+        let (expected, got) = (format!("{machines} columns"), decision.ncols().to_string());
         return Err(Error::shape("decision", expected, got).into());
     }
-    let winners: Vec<i64> = vote(decision, n_classes)
-        .into_iter()
-        .map(|w| w as i64)
-        .collect();
+    let winners = multiclass.winners(decision, n_classes).into_iter();
+    let winners: Vec<i64> = winners.map(|winner| winner as i64).collect();
     Ok(winners.into_pyarray(py))
 }
 
@@ -320,7 +331,7 @@ mod _core {
         PyFit, PyReport, fit_nu_svc, fit_nu_svr, fit_one_class, fit_svc, fit_svdd, fit_svr,
     };
     #[pymodule_export]
-    use super::{PyExpansion, PyKernel, PySamples, available_threads, py_vote};
+    use super::{PyExpansion, PyKernel, PySamples, available_threads, winners};
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");

@@ -24,7 +24,7 @@ use super::variables::Variables;
 use super::working_set::WorkingSet;
 use super::{Constraint, DualProblem, Monitor, Progress, Report, Status, StopRule};
 use crate::error::{Error, Result};
-use crate::matrix::{CachedRows, Change, KernelMatrix, fair_share};
+use crate::matrix::{CachedRows, Change, KernelMatrix, KernelRows, Precision, fair_share};
 use crate::simd::Real;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -175,6 +175,34 @@ impl Smo {
         matrix: &KernelMatrix,
         monitor: &dyn Monitor,
     ) -> Result<Solution> {
+        self.solve_on(problem, &mut KernelRows::new(matrix), monitor)
+    }
+
+    /// Solves a problem with rows that have served others before; the budget of memory is that of
+    /// the first.
+    ///
+    /// ```
+    /// # use mercer::formulation::{Intercept, Loss, svc};
+    /// # use mercer::matrix::{KernelMatrix, KernelRows};
+    /// # use mercer::{Kernel, Samples, qp::{Smo, Unwatched}};
+    /// let samples = Samples::try_from(ndarray::array![[1.0], [3.0]].view())?;
+    /// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 1])?;
+    /// let mut rows = KernelRows::new(&matrix);
+    /// let problem = |c: f64| svc(&[true, false], &[c, c], Loss::Linear, Intercept::Free);
+    /// assert_eq!(Smo::default().solve_on(&problem(0.1), &mut rows, &Unwatched)?.beta, [0.1, -0.1]);
+    /// assert_eq!(Smo::default().solve_on(&problem(9.0), &mut rows, &Unwatched)?.beta, [0.5, -0.5]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`solve`](Self::solve).
+    pub fn solve_on(
+        &self,
+        problem: &DualProblem,
+        rows: &mut KernelRows,
+        monitor: &dyn Monitor,
+    ) -> Result<Solution> {
+        let matrix = rows.matrix();
         self.check(problem, matrix)?;
         let control = Control::new(self, monitor);
         let mut totals = Totals::default();
@@ -197,9 +225,10 @@ impl Smo {
                 gradient.clear(); // the run computes it with the rows of the start
             }
             let outcome = if double {
+                rows.forget_single();
                 self.run::<f64>(
                     problem,
-                    matrix,
+                    rows,
                     &control,
                     &mut totals,
                     &mut beta,
@@ -208,7 +237,7 @@ impl Smo {
             } else {
                 self.run::<f32>(
                     problem,
-                    matrix,
+                    rows,
                     &control,
                     &mut totals,
                     &mut beta,
@@ -239,7 +268,7 @@ impl Smo {
                 iterations: totals.iterations,
                 gap: gap_now,
                 objective: objective(problem, &beta, &gradient),
-                kernel_evaluations: matrix.evaluations(),
+                kernel_evaluations: rows.evaluations(),
                 cache_hits: totals.hits,
                 cache_misses: totals.misses,
                 seconds: control.started.elapsed().as_secs_f64(),
@@ -294,20 +323,22 @@ impl Smo {
     }
 
     /// The outer loop with rows of type T, from `beta` with its `gradient`; leaves both as found.
-    fn run<T: Real>(
+    fn run<T: Precision>(
         &self,
         problem: &DualProblem,
-        matrix: &KernelMatrix,
+        kernel_rows: &mut KernelRows,
         control: &Control,
         totals: &mut Totals,
         beta: &mut Vec<f64>,
         gradient: &mut Vec<f64>,
     ) -> Result<Outcome> {
+        let matrix = kernel_rows.matrix();
         if matrix.noise::<T>().is_infinite() && size_of::<T>() == 4 {
             return Ok(Outcome::TooNoisy);
         }
         let bytes = self.cache_bytes.unwrap_or_else(fair_share);
-        let mut rows = CachedRows::<T>::new(matrix, bytes)?;
+        let mut rows = kernel_rows.take::<T>(bytes)?;
+        let before = rows.counters();
         if matrix.may_be_indefinite() && beta == &problem.start {
             rows = rows.rounded();
         }
@@ -347,10 +378,11 @@ impl Smo {
         };
         let (hits, misses) = run.rows.counters();
         totals.iterations = run.iterations;
-        totals.hits += hits;
-        totals.misses += misses;
+        totals.hits += hits - before.0;
+        totals.misses += misses - before.1;
         *beta = run.state.beta_by_variable();
         *gradient = run.state.by_variable(&run.state.gradient);
+        kernel_rows.give(run.rows);
         outcome
     }
 }
@@ -425,12 +457,12 @@ impl<'a> Control<'a> {
 }
 
 /// The state of the outer loop.
-struct Run<'a, T> {
+struct Run<'a, 'm, T> {
     settings: &'a Smo,
     problem: &'a DualProblem,
-    matrix: &'a KernelMatrix<'a>,
+    matrix: &'m KernelMatrix<'m>,
     control: &'a Control<'a>,
-    rows: CachedRows<'a, T>,
+    rows: CachedRows<'m, T>,
     state: Variables,
     working_set: WorkingSet,
     single: Block<f32>,
@@ -442,7 +474,7 @@ struct Run<'a, T> {
     updates: u64,
 }
 
-impl<T: Real> Run<'_, T> {
+impl<T: Real> Run<'_, '_, T> {
     /// Runs the outer loop and confirms the gap. Where the rounding of the rows alone lifts it over
     /// the tolerance, it goes on until there is room for that: the rows are there, and computing
     /// the whole gradient again costs more.

@@ -3,7 +3,7 @@
 use super::oracle::{Features, Margin, times};
 use super::problems::Problem;
 use mercer::SvcModel;
-use mercer::model::OneVsOne;
+use mercer::model::Machines;
 
 /// One machine of a classifier: the rows of its two classes, in feature space.
 pub struct Pair {
@@ -70,7 +70,7 @@ impl Pair {
 }
 
 /// The published coefficients of machine (i, j): row and value.
-pub fn coefficients(machines: &OneVsOne, class: &[usize], i: usize, j: usize) -> Vec<(usize, f64)> {
+pub fn coefficients(machines: &Machines, class: &[usize], i: usize, j: usize) -> Vec<(usize, f64)> {
     let of = |(at, &row): (usize, &usize)| match class[row] {
         c if c == i => Some((row, machines.dual_coef[[j - 1, at]])),
         c if c == j => Some((row, machines.dual_coef[[i, at]])),

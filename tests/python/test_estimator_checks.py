@@ -23,10 +23,14 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         SVC(fit_intercept=False),
         SVC(fit_intercept="penalized"),
         SVC(loss="squared_hinge", fit_intercept="penalized"),
+        SVC(multiclass="ovr"),
+        SVC(multiclass="dag"),
         NuSVC(),
         NuSVC(nu=0.3),
         NuSVC(nu=0.3, kernel="linear", class_weight="balanced"),
         NuSVC(nu=0.3, kernel="precomputed"),
+        NuSVC(multiclass="ovr", nu=0.2),
+        NuSVC(multiclass="dag"),
         SVR(),
         SVR(kernel="linear"),
         SVR(kernel="precomputed"),
@@ -48,8 +52,8 @@ def test_manners(estimator, check):
 
 
 OURS = {
-    SVC: {"loss": "hinge", "fit_intercept": True},
-    NuSVC: {},
+    SVC: {"loss": "hinge", "fit_intercept": True, "multiclass": "ovo"},
+    NuSVC: {"multiclass": "ovo"},
     SVR: {"loss": "epsilon_insensitive", "fit_intercept": True},
     NuSVR: {},
     OneClassSVM: {"loss": "hinge"},

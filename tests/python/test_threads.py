@@ -113,6 +113,7 @@ def test_the_array_may_change_during_training():
         _core.Kernel.rbf(0.1),
         squared=False,
         intercept="free",
+        multiclass="ovo",
         tol=1e-3,
         shrinking=True,
         cache_bytes=None,
