@@ -266,6 +266,7 @@ pub(super) fn fit_svc(
 
 #[pyfunction]
 #[pyo3(signature = (samples, labels, weight, kernel, *, nu, multiclass, **options))]
+#[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub(super) fn fit_nu_svc(
     py: Python,
     samples: &PySamples,
