@@ -56,17 +56,23 @@ impl Weights {
                 continue;
             }
             let within = range.start - start..range.end - start;
-            for m in 0..self.height {
-                let coefficients = &self.coefficients[m * columns..][range.clone()];
+            // Two sums at a time share the loading and widening of the values.
+            for m in (0..self.height).step_by(2) {
+                let other = (m + 1).min(self.height - 1);
+                let [first, second] =
+                    [m, other].map(|m| &self.coefficients[m * columns..][range.clone()]);
                 let at = s * self.height + m;
                 for (values, sums) in values.chunks(4).zip(sums.chunks_mut(4 * self.sums())) {
                     let mut rows = [&values[0][within.clone()]; 4];
                     for (row, value) in rows.iter_mut().zip(values) {
                         *row = &value[within.clone()];
                     }
-                    let dots = four_dots::<T>(isa, coefficients, rows);
-                    for (sums, dot) in sums.chunks_mut(self.sums()).zip(dots) {
-                        sums[at] += dot;
+                    let dots = eight_dots::<T>(isa, [first, second], rows);
+                    for (r, sums) in sums.chunks_mut(self.sums()).enumerate() {
+                        sums[at] += dots[0][r];
+                        if other > m {
+                            sums[at + 1] += dots[1][r];
+                        }
                     }
                 }
             }
@@ -208,29 +214,34 @@ fn add_four_body<T: Real, const FMA: bool>(factors: [f64; 4], rows: [&[T]; 4], s
 }
 
 dispatch! {
-    /// The inner products of one vector with four others.
-    fn four_dots<T: Real>(a: &[f64], rows: [&[T]; 4]) -> [f64; 4] = four_dots_body
+    /// The inner products of two vectors with four others.
+    fn eight_dots<T: Real>(a: [&[f64]; 2], rows: [&[T]; 4]) -> [[f64; 4]; 2] = eight_dots_body
 }
 
 #[inline(always)]
-fn four_dots_body<T: Real, const FMA: bool>(a: &[f64], rows: [&[T]; 4]) -> [f64; 4] {
+fn eight_dots_body<T: Real, const FMA: bool>(a: [&[f64]; 2], rows: [&[T]; 4]) -> [[f64; 4]; 2] {
     const LANES: usize = 4;
-    let mut sums = [[0.0; LANES]; 4];
-    let (a, a_rest) = a.as_chunks::<LANES>();
+    let mut sums = [[[0.0; LANES]; 4]; 2];
+    let vectors = a.map(|a| a.as_chunks::<LANES>());
     let chunks = rows.map(|row| row.as_chunks::<LANES>());
-    for (k, a) in a.iter().enumerate() {
+    for (k, (first, second)) in vectors[0].0.iter().zip(vectors[1].0).enumerate() {
         for r in 0..4 {
             let row = &chunks[r].0[k];
             for lane in 0..LANES {
-                sums[r][lane] = a[lane].multiply_add::<FMA>(row[lane].to_f64(), sums[r][lane]);
+                let value = row[lane].to_f64();
+                sums[0][r][lane] = first[lane].multiply_add::<FMA>(value, sums[0][r][lane]);
+                sums[1][r][lane] = second[lane].multiply_add::<FMA>(value, sums[1][r][lane]);
             }
         }
     }
-    let mut dots = [0.0; 4];
-    for r in 0..4 {
-        dots[r] = (sums[r][0] + sums[r][1]) + (sums[r][2] + sums[r][3]);
-        for (&a, &value) in a_rest.iter().zip(chunks[r].1) {
-            dots[r] = a.multiply_add::<FMA>(value.to_f64(), dots[r]);
+    let mut dots = [[0.0; 4]; 2];
+    for v in 0..2 {
+        for r in 0..4 {
+            let lanes = sums[v][r];
+            dots[v][r] = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+            for (&a, &value) in vectors[v].1.iter().zip(chunks[r].1) {
+                dots[v][r] = a.multiply_add::<FMA>(value.to_f64(), dots[v][r]);
+            }
         }
     }
     dots

@@ -10,6 +10,7 @@ use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::{Columns, Kernel, Weights, check_columns, user_block};
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
+use std::sync::OnceLock;
 
 /// Rows whose sums are held at a time.
 const ROWS: usize = 4096;
@@ -37,7 +38,8 @@ const USER_VALUES: usize = 1 << 22;
 pub struct Expansion {
     kernel: Kernel,
     support: Option<Samples>,
-    columns: Option<Columns<f64>>,
+    /// The support vectors packed in f64, when first needed: labels seldom need them.
+    columns: OnceLock<Columns<f64>>,
     /// The same in f32, for labels; None where that is too coarse to be of use.
     coarse: Option<Columns<f32>>,
     weights: Weights,
@@ -164,13 +166,12 @@ impl Expansion {
             segments,
         };
         let sizes = sizes(&weights, classes, multiclass);
-        let (mut columns, mut coarse) = (None, None);
+        let mut coarse = None;
         if let (false, Some(support)) = (
             matches!(kernel, Kernel::Precomputed | Kernel::User(_)),
             &support,
         ) {
             let all: Vec<usize> = (0..total).collect();
-            columns = Some(Columns::new(&kernel, support, &all, None));
             let packed = Columns::<f32>::new(&kernel, support, &all, None);
             let largest = sizes.iter().fold(0.0f64, |a, &b| a.max(b));
             if total > 0 && packed.error_bound(support, 0) * largest < COARSE {
@@ -178,9 +179,8 @@ impl Expansion {
             }
         }
         Ok(Expansion {
-            // Packed support vectors replace the plain ones.
-            support: support.filter(|_| columns.is_none()),
-            columns,
+            support,
+            columns: OnceLock::new(),
             coarse,
             kernel,
             weights,
@@ -189,6 +189,18 @@ impl Expansion {
             classes,
             multiclass,
         })
+    }
+
+    /// Returns the packed support vectors, if the kernel is one to be computed here.
+    fn columns(&self) -> Option<&Columns<f64>> {
+        if matches!(self.kernel, Kernel::Precomputed | Kernel::User(_)) {
+            return None;
+        }
+        let support = self.support.as_ref()?;
+        Some(self.columns.get_or_init(|| {
+            let all: Vec<usize> = (0..support.rows()).collect();
+            Columns::new(&self.kernel, support, &all, None)
+        }))
     }
 
     /// Returns the multiplications a decision costs, roughly.
@@ -225,7 +237,7 @@ impl Expansion {
     ) -> Result<Option<Array2<f64>>> {
         let mut decision = Array2::zeros((samples.rows(), self.intercept.len()));
         let rows: Vec<usize> = (0..samples.rows()).collect();
-        if let Some(columns) = &self.columns {
+        if let Some(columns) = self.columns() {
             check_columns(samples, columns.dim())?;
             for (rows, mut out) in rows
                 .chunks(ROWS)
