@@ -7,7 +7,7 @@ use common::oracle::{Features, Found, Margin, Primal, Tally, dot, times};
 use common::problems::{Problem, total};
 use common::qp::value;
 use mercer::formulation::Loss;
-use mercer::qp::{Status, Unwatched};
+use mercer::qp::{Monitor, Status, Unwatched};
 use mercer::{Error, Kernel, OneClassSvm, Svdd, SvddModel};
 use ndarray::{Array2, array};
 use std::f64::consts::SQRT_2;
@@ -353,4 +353,21 @@ fn wrong_parameters_are_refused() {
         let error = sphere.clone().tolerance(tolerance).fit(x.view());
         assert_eq!(name(error.expect_err("refused")), "tol");
     }
+}
+
+/// Kernel values beyond f32 are left to f64 at once; stopping on the way to the first gradient still
+/// gives a feasible point.
+#[test]
+fn stopped_before_the_first_gradient() {
+    struct Stop;
+    impl Monitor for Stop {
+        fn stop(&self) -> bool {
+            true
+        }
+    }
+    let x = Array2::from_shape_fn((300, 2), |(i, j)| 1e20 * (1.0 + (i + j) as f64));
+    let model = OneClassSvm::new(Kernel::linear()).fit_weighted(x.view(), &[1.0; 300], &Stop);
+    let machine = model.expect("a model").machine().clone();
+    assert_eq!(machine.report.status, Status::Interrupted);
+    assert!((machine.dual_coef.iter().sum::<f64>() - 150.0).abs() < 1e-9);
 }

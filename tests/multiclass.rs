@@ -218,3 +218,16 @@ fn time_is_shared_by_all_machines_of_one_vs_rest() {
     );
     assert_eq!(model.predict(x.view()).expect("classes").len(), 4000);
 }
+
+/// Rejection by the values of the comparisons, written out for one row each.
+#[test]
+fn rows_are_rejected_by_what_the_winner_won() {
+    // 3 classes; the pairs are (0, 1), (0, 2), (1, 2). Class 1 wins over 0 by 0.2 and over 2 by 0.6.
+    let pairs = ndarray::array![[-0.2, 0.9, 0.6]];
+    let rejects = |strategy: Multiclass, threshold| strategy.rejects(pairs.view(), 3, threshold)[0];
+    assert!(!rejects(Multiclass::OneVsOne, 0.5) && rejects(Multiclass::OneVsOne, 0.7));
+    // The walk drops 2 by 0.9, in which the winner took no part, then 0 by 0.2.
+    assert!(!rejects(Multiclass::Dag, 0.2) && rejects(Multiclass::Dag, 0.3));
+    // The largest value is 0.9.
+    assert!(!rejects(Multiclass::OneVsRest, 0.8) && rejects(Multiclass::OneVsRest, 0.9));
+}

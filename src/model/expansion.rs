@@ -403,7 +403,8 @@ impl Expansion {
             }
             Multiclass::Dag => {
                 let mut doubtful = false;
-                walk(self.classes, |machine| {
+                walk(self.classes, |i, j| {
+                    let machine = pair(self.classes, i, j);
                     doubtful |= values[machine].abs() <= error(machine);
                     values[machine]
                 });

@@ -30,17 +30,22 @@ pub use svr::{Svr, SvrModel};
 use crate::data::Samples;
 use crate::error::{Error, Result};
 
+/// Checks that there is one entry per row.
+fn check_lengths(samples: &Samples, lengths: &[(&'static str, usize)]) -> Result<()> {
+    match lengths.iter().find(|(_, length)| *length != samples.rows()) {
+        None => Ok(()),
+        Some((name, length)) => Err(Error::shape(
+            name,
+            format!("{} entries, one per row of X", samples.rows()),
+            length.to_string(),
+        )),
+    }
+}
+
 /// Checks that there is one entry per row, and that weights are finite and not negative.
 fn check_rows(samples: &Samples, lengths: &[(&'static str, usize)], weights: &[f64]) -> Result<()> {
-    for &(name, length) in lengths.iter().chain(&[("sample_weight", weights.len())]) {
-        if length != samples.rows() {
-            return Err(Error::shape(
-                name,
-                format!("{} entries, one per row of X", samples.rows()),
-                length.to_string(),
-            ));
-        }
-    }
+    check_lengths(samples, lengths)?;
+    check_lengths(samples, &[("sample_weight", weights.len())])?;
     match weights.iter().find(|w| !(w.is_finite() && **w >= 0.0)) {
         None => Ok(()),
         Some(weight) => Err(Error::parameter(

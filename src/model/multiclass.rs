@@ -138,7 +138,7 @@ impl Multiclass {
             .map(|values| match self {
                 _ if classes < 2 => 0,
                 Multiclass::OneVsRest if classes > 2 => largest(values.iter().copied()),
-                Multiclass::Dag => walk(classes, |pair| values[pair]),
+                Multiclass::Dag => walk(classes, |i, j| values[pair(classes, i, j)]),
                 _ => most_votes(classes, |pair| values[pair]),
             })
             .collect()
@@ -169,26 +169,21 @@ impl Multiclass {
             if self == Multiclass::OneVsRest && classes > 2 {
                 return values.iter().all(|&value| value <= threshold);
             }
-            // Comparisons won, as seen from the winner.
-            let weak = |other: usize| {
-                let machine = pair(classes, winner.min(other), winner.max(other));
-                let value = values[machine];
-                let won = (value > 0.0) == (winner < other);
-                !won || value.abs() < threshold
-            };
-            if self != Multiclass::Dag {
-                return (0..classes).all(|other| other == winner || weak(other));
+            let value = |i: usize, j: usize| values[pair(classes, i, j)];
+            let mut rejected = true;
+            if self == Multiclass::Dag {
+                // What the winner took part in, it won.
+                walk(classes, |i, j| {
+                    let value = value(i, j);
+                    rejected &= (i != winner && j != winner) || value.abs() < threshold;
+                    value
+                });
+                return rejected;
             }
-            let (mut first, mut last, mut rejected) = (0, classes - 1, true);
-            while first < last {
-                let value = values[pair(classes, first, last)];
-                let (stays, goes) = if value > 0.0 {
-                    (first, last)
-                } else {
-                    (last, first)
-                };
-                rejected &= stays != winner || weak(goes);
-                if goes == last { last -= 1 } else { first += 1 }
+            for other in (0..classes).filter(|&other| other != winner) {
+                let value = value(winner.min(other), winner.max(other));
+                let won = (value > 0.0) == (winner < other);
+                rejected &= !won || value.abs() < threshold;
             }
             rejected
         })
@@ -228,14 +223,14 @@ fn most_votes(classes: usize, value: impl Fn(usize) -> f64) -> usize {
 }
 
 /// Walks the graph: compares the first and the last class left and drops the loser, until one is
-/// left. `value` is asked for k - 1 machines.
+/// left. `value` is asked for k - 1 pairs of classes i < j.
 ///
 /// Platt, Cristianini, Shawe-Taylor: Large margin DAGs for multiclass classification, NIPS 12
 /// (2000).
-pub(crate) fn walk(classes: usize, mut value: impl FnMut(usize) -> f64) -> usize {
+pub(crate) fn walk(classes: usize, mut value: impl FnMut(usize, usize) -> f64) -> usize {
     let (mut first, mut last) = (0, classes - 1);
     while first < last {
-        if value(pair(classes, first, last)) > 0.0 {
+        if value(first, last) > 0.0 {
             last -= 1;
         } else {
             first += 1;
@@ -267,10 +262,8 @@ mod tests {
         for winner in 0..7 {
             let mut asked = 0;
             // The winner beats all, and of others the lower class wins.
-            let found = walk(7, |machine| {
+            let found = walk(7, |_, j| {
                 asked += 1;
-                let pairs = (0..7).flat_map(|i| (i + 1..7).map(move |j| (i, j)));
-                let (_, j) = pairs.into_iter().nth(machine).expect("a machine");
                 if j == winner { -1.0 } else { 1.0 }
             });
             assert_eq!((found, asked), (winner, 6));

@@ -2,7 +2,7 @@
 //!
 //! Few large problems use all cores inside, one after another; many small ones run side by side.
 
-use super::Machines;
+use super::{Machines, check_lengths};
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::{Intercept, Loss, check_nu, largest_nu, normalized, nu_svc, svc};
@@ -139,12 +139,8 @@ impl OneVsOne {
         let train = |pair: usize, side_by_side: usize| -> Result<Solution> {
             monitor.machine(pair, pairs.len());
             let (problem, rows) = pose(pair)?;
-            let mut smo = *smo;
             // One budget of time and memory for all machines.
-            smo.stop.time_limit = smo
-                .stop
-                .time_limit
-                .map(|t| t.saturating_sub(started.elapsed()));
+            let mut smo = smo.since(started);
             if side_by_side > 1 {
                 smo.cache_bytes = Some(smo.cache_bytes.unwrap_or_else(fair_share) / side_by_side);
             }
@@ -188,15 +184,10 @@ pub(super) fn members_of(
     classes: usize,
     cost: &[f64],
 ) -> Result<Vec<Vec<usize>>> {
-    for (name, length) in [("y", labels.len()), ("sample_weight", cost.len())] {
-        if length != samples.rows() {
-            return Err(Error::shape(
-                name,
-                format!("{} entries, one per row of X", samples.rows()),
-                length.to_string(),
-            ));
-        }
-    }
+    check_lengths(
+        samples,
+        &[("y", labels.len()), ("sample_weight", cost.len())],
+    )?;
     if let Some(cost) = cost.iter().find(|cost| cost.is_nan() || **cost < 0.0) {
         return Err(Error::parameter("C", "positive", cost));
     }

@@ -80,13 +80,6 @@ impl OneVsRest {
             let positive: Vec<bool> = rows.iter().map(|&row| labels[row] == class).collect();
             margin.at_most(|| limit(class)).problem(&positive, &cost)
         };
-        let left = || {
-            let mut smo = *smo;
-            // One budget of time for all machines.
-            let time_limit = smo.stop.time_limit;
-            smo.stop.time_limit = time_limit.map(|t| t.saturating_sub(started.elapsed()));
-            smo
-        };
         // The user's kernel is not asked from several threads at once.
         let threads = match kernel {
             Kernel::User(_) => 1,
@@ -95,7 +88,7 @@ impl OneVsRest {
         let solutions: Vec<Solution> = if threads > 1 && rows.len() <= SMALL {
             let train = |class: usize| {
                 monitor.machine(class, classes);
-                let mut smo = left();
+                let mut smo = smo.since(started);
                 smo.cache_bytes = Some(smo.cache_bytes.unwrap_or_else(fair_share) / threads);
                 let matrix = KernelMatrix::new(kernel, samples, rows.clone())?;
                 let problem = pose(class)?;
@@ -110,7 +103,9 @@ impl OneVsRest {
             let train = |class: usize| {
                 monitor.machine(class, classes);
                 let problem = pose(class)?;
-                let solution = left().solve_on(&problem, &mut kernel_rows, monitor)?;
+                let solution = smo
+                    .since(started)
+                    .solve_on(&problem, &mut kernel_rows, monitor)?;
                 Ok::<_, Error>(margin.machine(solution, &problem, &matrix))
             };
             (0..classes).map(train).collect::<Result<_>>()?

@@ -207,22 +207,23 @@ impl Smo {
         let control = Control::new(self, monitor);
         let mut totals = Totals::default();
         let mut beta = problem.start.clone();
-        let mut gradient = problem.linear.clone();
+        // The part of the gradient that needs no kernel.
+        let terms = problem.linear.iter().zip(&problem.ridge).zip(&beta);
+        let mut gradient: Vec<f64> = terms.map(|((p, ridge), beta)| p + ridge * beta).collect();
         // Without bounds a curvature that rounding makes zero would throw a step anywhere.
         let mut double =
             matrix.may_be_indefinite() || matrix.len() <= TINY || problem.may_diverge();
         let mut confirmations = 0;
-        let mut exact = double;
+        // Rows in f32 compute the gradient of the start as they go; later ones begin with it exact.
+        let mut known = double;
         let (status, gap_now) = loop {
-            if std::mem::replace(&mut exact, true) {
+            if known {
                 let Some(exact) = exact_gradient(problem, matrix, &beta, &control)? else {
                     // Stopped on the way to an exact gradient: the last one has to do.
                     let gap = Thresholds::of(problem, &beta, &gradient).gap();
                     break (control.status(), gap);
                 };
                 gradient = exact;
-            } else {
-                gradient.clear(); // the run computes it with the rows of the start
             }
             let outcome = if double {
                 rows.forget_single();
@@ -230,6 +231,7 @@ impl Smo {
                     problem,
                     rows,
                     &control,
+                    known,
                     &mut totals,
                     &mut beta,
                     &mut gradient,
@@ -239,11 +241,13 @@ impl Smo {
                     problem,
                     rows,
                     &control,
+                    known,
                     &mut totals,
                     &mut beta,
                     &mut gradient,
                 )?
             };
+            known = true;
             match outcome {
                 Outcome::Stopped(status, gap) => break (status, gap),
                 Outcome::TooNoisy => double = true,
@@ -275,6 +279,14 @@ impl Smo {
             },
             beta,
         })
+    }
+
+    /// Returns the settings with what is left of the time since `started`: several machines share
+    /// one budget.
+    pub(crate) fn since(mut self, started: Instant) -> Self {
+        let limit = &mut self.stop.time_limit;
+        *limit = limit.map(|limit| limit.saturating_sub(started.elapsed()));
+        self
     }
 
     fn check(&self, problem: &DualProblem, matrix: &KernelMatrix) -> Result<()> {
@@ -322,12 +334,15 @@ impl Smo {
         Ok(())
     }
 
-    /// The outer loop with rows of type T, from `beta` with its `gradient`; leaves both as found.
+    /// The outer loop with rows of type T, from `beta` with its `gradient`, of which the part of the
+    /// kernel is missing unless it is `known`; leaves both as found.
+    #[allow(clippy::too_many_arguments)] // the state of a solve
     fn run<T: Precision>(
         &self,
         problem: &DualProblem,
         kernel_rows: &mut KernelRows,
         control: &Control,
+        known: bool,
         totals: &mut Totals,
         beta: &mut Vec<f64>,
         gradient: &mut Vec<f64>,
@@ -342,19 +357,11 @@ impl Smo {
         if matrix.may_be_indefinite() && beta == &problem.start {
             rows = rows.rounded();
         }
-        let known = !gradient.is_empty();
-        let mut gradient_now = std::mem::take(gradient);
-        if !known {
-            let terms = problem.linear.iter().zip(problem.ridge.iter().zip(&*beta));
-            gradient_now = terms
-                .map(|(linear, (ridge, beta))| linear + ridge * beta)
-                .collect();
-        }
         let state = Variables::new(
             problem,
             matrix.diagonal(),
             std::mem::take(beta),
-            gradient_now,
+            std::mem::take(gradient),
         );
         let mut run = Run {
             settings: self,
