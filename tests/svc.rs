@@ -352,17 +352,18 @@ fn large_classes_are_trained_as_small_ones_are() {
     let (extra, _) = clouds(200, 3, 1, 1.5, 26);
     let x = concatenate![Axis(0), x, extra - 3.0];
     let labels: Vec<usize> = labels.into_iter().chain(vec![2; 200]).collect();
-    let svc = Svc::new(Kernel::rbf(0.3));
+    let svc = tight(Kernel::rbf(0.3));
     let model = svc.fit(x.view(), &labels).expect("a model");
     for report in model.reports() {
         assert_eq!(report.status, Status::Converged);
-        assert!(report.gap <= 1.1e-3);
+        assert!(report.gap <= 1.1 * TIGHT);
     }
     let first = svc
         .fit(x.slice(ndarray::s![..3600, ..]), &labels[..3600])
         .expect("a model");
+    // Not to the last bit: rows are centred at the mean of all classes, or of these two.
     let column = decision(&model, &x).select(Axis(1), &[0]);
-    close(&column, &decision(&first, &x), 1e-12);
+    close(&column, &decision(&first, &x), 1e-6);
 }
 
 // --- Early ends.

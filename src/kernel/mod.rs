@@ -13,6 +13,7 @@
 
 mod epilogue;
 pub(crate) mod exp;
+mod source;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ mod tile;
 
 use crate::data::Samples;
 use crate::error::{Error, Result};
+pub(crate) use source::{Prepared, Source};
 use std::fmt;
 use std::sync::Arc;
 pub(crate) use sums::{Weights, add_multiples};
@@ -251,8 +253,8 @@ impl Kernel {
             }
             Kernel::User(kernel) => user_block(&**kernel, a, &all_a, b, &all_b, &mut values)?,
             _ => {
-                let columns = Columns::<f64>::new(self, b, &all_b, None);
-                let rows = columns.pack_rows(a, &all_a);
+                let columns = Columns::<f64>::new(self, Source::of(b), &all_b);
+                let rows = columns.pack_rows(Source::of(a), &all_a);
                 let mut out: Vec<&mut [f64]> = values.chunks_mut(shape.1).collect();
                 columns.fill(&rows, 0..shape.1, &mut out, &|| false);
             }
@@ -359,6 +361,11 @@ impl Kernel {
             Kernel::Scaled(_, kernel) => kernel.is_translation_invariant(),
             _ => false,
         }
+    }
+
+    /// Tells whether its values are computed here, in tiles.
+    pub(crate) fn is_tiled(&self) -> bool {
+        !matches!(self, Kernel::Precomputed | Kernel::User(_))
     }
 
     /// Tells whether the kernel is one that need not be positive semi-definite.

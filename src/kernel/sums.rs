@@ -6,6 +6,7 @@
 //! over the columns in a fixed order, so they depend neither on the number of threads nor on the
 //! other rows of the call.
 
+use super::source::Source;
 use super::tile::{Columns, PANEL, Rows, Scratch, TILE_ROWS};
 use crate::data::Samples;
 use crate::simd::{Isa, Real, dispatch};
@@ -108,7 +109,7 @@ impl<T: Real> Columns<T> {
         let width = self.tile_columns();
         let batch = |buffers: &mut (Vec<T>, Scratch<T>), (rows, sums): (&[usize], &mut [f64])| {
             let (values, scratch) = buffers;
-            let packed = self.pack_rows(samples, rows);
+            let packed = self.pack_rows(Source::of(samples), rows);
             values.resize(BATCH_ROWS * width, T::ZERO);
             for start in (0..self.len()).step_by(width) {
                 if stop() {

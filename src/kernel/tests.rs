@@ -168,7 +168,7 @@ fn allowed<T: Real>(condition: f64, dim: usize) -> f64 {
 /// Calls [`Columns::fill`] for all rows of `left`.
 fn fill<T: Real>(columns: &Columns<T>, left: &Samples, range: std::ops::Range<usize>) -> Vec<T> {
     let index: Vec<usize> = (0..left.rows()).collect();
-    let rows = columns.pack_rows(left, &index);
+    let rows = columns.pack_rows(Source::of(left), &index);
     // What is not written stays NaN and fails every comparison.
     let mut values = vec![T::from_f64(f64::NAN); left.rows() * range.len()];
     let mut out: Vec<&mut [T]> = values.chunks_mut(range.len()).collect();
@@ -178,7 +178,7 @@ fn fill<T: Real>(columns: &Columns<T>, left: &Samples, range: std::ops::Range<us
 
 fn new_columns<T: Real>(kernel: &Kernel, right: &Samples, isa: Isa) -> Columns<T> {
     let index: Vec<usize> = (0..right.rows()).collect();
-    Columns::new(kernel, right, &index, None).with_isa(isa)
+    Columns::new(kernel, Source::of(right), &index).with_isa(isa)
 }
 
 /// Compares every value with its formula. Sparse columns are not centred.
@@ -292,7 +292,11 @@ fn a_given_center_is_used() {
     let data = Data::from_fn(30, 4, |i, j| 1e5 + noise(3, i, j));
     let center = vec![1e5 + 0.5; 4];
     let all = data.all();
-    let columns = Columns::<f32>::new(&Kernel::rbf(1.0), &data.dense, &all, Some(&center));
+    let source = Source {
+        center: Some(&center),
+        ..Source::of(&data.dense)
+    };
+    let columns = Columns::<f32>::new(&Kernel::rbf(1.0), source, &all);
     let values = fill(&columns, &data.dense, 0..30);
     for (x, values) in data.rows.iter().zip(values.chunks(30)) {
         for (z, &value) in data.rows.iter().zip(values) {
@@ -439,7 +443,7 @@ fn a_stop_is_reported() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let (left, right) = (Data::new(200, 3, 11), Data::new(1600, 3, 12));
     let columns = new_columns::<f64>(&Kernel::rbf(1.0), &right.dense, Isa::detect());
-    let rows = columns.pack_rows(&left.dense, &left.all());
+    let rows = columns.pack_rows(Source::of(&left.dense), &left.all());
     let weights = Weights::single(vec![1.0; 1600]);
     // At once, and after some tiles; serial and parallel.
     for (limit, used) in [(0, 200), (2, 200), (0, 2), (1, 2)] {

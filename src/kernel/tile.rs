@@ -10,6 +10,7 @@
 
 use super::Kernel;
 use super::epilogue::{Ingredients, finish};
+use super::source::Source;
 use crate::data::Samples;
 use crate::simd::{Isa, Real, dispatch};
 use rayon::prelude::*;
@@ -26,7 +27,7 @@ pub(super) const TILE_ROWS: usize = 96;
 /// The packed columns of a tile should stay in L2.
 const TILE_BYTES: usize = 1 << 19;
 /// Below this many multiplications threads cost more than they bring.
-const SERIAL_WORK: usize = 1 << 18;
+pub(super) const SERIAL_WORK: usize = 1 << 18;
 
 /// Rows of a dense group: with 64 bytes of each row in flight, 12 of 16 vector registers.
 const GROUP: usize = 6;
@@ -86,14 +87,10 @@ pub(crate) struct Scratch<T> {
 }
 
 impl<T: Real> Columns<T> {
-    /// Packs rows `index` of `samples` as columns. `center` is used for dense data and
+    /// Packs rows `index` of a source as columns. Its centre is used for dense data and
     /// translation-invariant kernels only; None stands for the mean of the packed rows.
-    pub fn new(
-        kernel: &Kernel,
-        samples: &Samples,
-        index: &[usize],
-        center: Option<&[f64]>,
-    ) -> Self {
+    pub fn new(kernel: &Kernel, source: Source<T>, index: &[usize]) -> Self {
+        let samples = source.samples;
         let dim = samples.columns();
         let mut columns: Columns<T> = Columns {
             kernel: kernel.clone(),
@@ -111,10 +108,10 @@ impl<T: Real> Columns<T> {
             columns.norms = norms;
         } else {
             if kernel.is_translation_invariant() {
-                columns.center = Some(center.map_or_else(|| samples.mean(index), <[f64]>::to_vec));
+                let mean = || samples.mean(index);
+                columns.center = Some(source.center.map_or_else(mean, <[f64]>::to_vec));
             }
-            let (panels, norms) =
-                dense_rows(samples, index, columns.center.as_deref(), panel::<T>());
+            let (panels, norms) = columns.centred(source).dense_rows(index, panel::<T>());
             columns.store = Store::Panels(panels);
             columns.norms = norms;
         }
@@ -165,19 +162,26 @@ impl<T: Real> Columns<T> {
         self
     }
 
+    /// The source with the centre of these columns.
+    fn centred<'a>(&'a self, source: Source<'a, T>) -> Source<'a, T> {
+        Source {
+            center: self.center.as_deref(),
+            ..source
+        }
+    }
+
     /// Packs rows for [`Columns::fill`].
-    pub fn pack_rows(&self, samples: &Samples, rows: &[usize]) -> Rows<T> {
+    pub fn pack_rows(&self, source: Source<T>, rows: &[usize]) -> Rows<T> {
         match self.store {
             Store::Panels(_) => {
-                let center = self.center.as_deref();
-                let (groups, norms) = dense_rows(samples, rows, center, GROUP);
+                let (groups, norms) = self.centred(source).dense_rows(rows, GROUP);
                 Rows {
                     store: Left::Groups(groups),
                     norms,
                 }
             }
             Store::Sparse { .. } => {
-                let (starts, entries, norms) = sparse_rows(samples, rows);
+                let (starts, entries, norms) = sparse_rows(source.samples, rows);
                 Rows {
                     store: Left::Sparse { starts, entries },
                     norms,
@@ -435,48 +439,6 @@ fn ingredients(kernel: &Kernel) -> (bool, bool) {
         Kernel::Scaled(_, kernel) => ingredients(kernel),
         _ => (true, false),
     }
-}
-
-/// Packs rows as `[block][feature][height]`, centred and rounded to T, with their squared norms.
-fn dense_rows<T: Real>(
-    samples: &Samples,
-    index: &[usize],
-    center: Option<&[f64]>,
-    height: usize,
-) -> (Vec<T>, Vec<T>) {
-    let dim = samples.columns();
-    let mut packed = vec![T::ZERO; index.len().div_ceil(height) * height * dim];
-    let mut norms = vec![T::ZERO; index.len()];
-    if dim == 0 {
-        return (packed, norms);
-    }
-    let pack = |((block, index), norms): ((&mut [T], &[usize]), &mut [T])| {
-        let mut row = vec![0.0; dim];
-        for (lane, (&i, norm)) in index.iter().zip(norms).enumerate() {
-            samples.copy_row(i, &mut row);
-            let mut sum = 0.0;
-            for (feature, &value) in row.iter().enumerate() {
-                let value = T::from_f64(value - center.map_or(0.0, |center| center[feature]));
-                sum += value.to_f64() * value.to_f64();
-                block[feature * height + lane] = value;
-            }
-            *norm = T::from_f64(sum);
-        }
-    };
-    if packed.len() < SERIAL_WORK {
-        packed
-            .chunks_mut(height * dim)
-            .zip(index.chunks(height))
-            .zip(norms.chunks_mut(height))
-            .for_each(pack);
-    } else {
-        packed
-            .par_chunks_mut(height * dim)
-            .zip(index.par_chunks(height))
-            .zip(norms.par_chunks_mut(height))
-            .for_each(pack);
-    }
-    (packed, norms)
 }
 
 type SparseRows<T> = (Vec<usize>, Vec<(u32, T)>, Vec<T>);

@@ -7,6 +7,7 @@
 //! variable, which never changes.
 
 mod cache;
+mod classes;
 mod memory;
 mod slab;
 #[cfg(test)]
@@ -15,10 +16,13 @@ mod tests;
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::{
-    Columns, Kernel, PANEL, USER_DIAGONAL, Weights, add_multiples, user_block, user_diagonal,
+    Columns, Kernel, PANEL, Source, USER_DIAGONAL, Weights, add_multiples, user_block,
+    user_diagonal,
 };
 use crate::simd::{Isa, Real};
 pub use cache::RowCache;
+pub(crate) use classes::Classes;
+use classes::{Common, Pair};
 pub(crate) use memory::fair_share;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +33,9 @@ const USER_BLOCK: usize = 1 << 22;
 /// Bytes up to which every row is kept: memory that has been used before costs little, fresh memory
 /// more than computing a row of few features again.
 const ROOM: usize = 1 << 27;
+/// Variables up to which the values of a block are gathered from rows, where these serve other
+/// problems too: so many rows stay in the caches of the processor.
+const GATHERED: usize = 3000;
 /// Columns of the gradient a thread updates at a time.
 const UPDATE_COLUMNS: usize = 4096;
 
@@ -56,6 +63,8 @@ pub struct KernelMatrix<'a> {
     single_noise: f64,
     /// Kernel values computed so far.
     evaluations: AtomicU64,
+    /// The classes the variables are of, if their kernel values serve other problems too.
+    pair: Option<Pair<'a>>,
 }
 
 impl<'a> KernelMatrix<'a> {
@@ -84,6 +93,7 @@ impl<'a> KernelMatrix<'a> {
             center: None,
             single_noise: 0.0,
             evaluations: AtomicU64::new(0),
+            pair: None,
             index,
         };
         match &matrix.kernel {
@@ -148,6 +158,15 @@ impl<'a> KernelMatrix<'a> {
         self.evaluations.load(Ordering::Relaxed)
     }
 
+    /// Where columns and rows are packed from.
+    fn source<T: Precision>(&self) -> Source<'_, T> {
+        Source {
+            samples: self.samples,
+            center: self.center.as_deref(),
+            prepared: self.pair.and_then(|pair| pair.classes.prepared()),
+        }
+    }
+
     fn count(&self, rows: usize, columns: usize) {
         self.evaluations
             .fetch_add((rows * columns) as u64, Ordering::Relaxed);
@@ -208,6 +227,11 @@ impl<'a> KernelMatrix<'a> {
         self.kernel.may_be_indefinite()
     }
 
+    /// Tells whether it is the matrix of two of several classes.
+    pub(crate) fn is_of_pair(&self) -> bool {
+        self.pair.is_some()
+    }
+
     /// Returns the estimated absolute error of one value in a row of type T.
     pub(crate) fn noise<T: Real>(&self) -> f64 {
         self.single_noise / f32::ROUNDOFF * T::ROUNDOFF
@@ -239,7 +263,11 @@ impl<'a> KernelMatrix<'a> {
             }
             kernel => {
                 let center = self.center.as_deref();
-                let columns = Columns::<f64>::new(kernel, samples, &columns, center);
+                let source = Source {
+                    center,
+                    ..Source::of(samples)
+                };
+                let columns = Columns::<f64>::new(kernel, source, &columns);
                 Ok(columns.sums(samples, &rows, &weights, stop))
             }
         }
@@ -402,17 +430,24 @@ impl<'a> KernelRows<'a> {
 /// The types of rows.
 pub(crate) trait Precision: Real {
     fn place<'r, 'a>(rows: &'r mut KernelRows<'a>) -> &'r mut Option<CachedRows<'a, Self>>;
+    fn common<'r>(classes: &'r Classes) -> &'r Common<Self>;
 }
 
 impl Precision for f32 {
     fn place<'r, 'a>(rows: &'r mut KernelRows<'a>) -> &'r mut Option<CachedRows<'a, f32>> {
         &mut rows.single
     }
+    fn common<'r>(classes: &'r Classes) -> &'r Common<f32> {
+        &classes.single
+    }
 }
 
 impl Precision for f64 {
     fn place<'r, 'a>(rows: &'r mut KernelRows<'a>) -> &'r mut Option<CachedRows<'a, f64>> {
         &mut rows.double
+    }
+    fn common<'r>(classes: &'r Classes) -> &'r Common<f64> {
+        &classes.double
     }
 }
 
@@ -421,7 +456,7 @@ pub(crate) struct CachedRows<'a, T> {
     matrix: &'a KernelMatrix<'a>,
     /// The variable at each position.
     order: Vec<u32>,
-    /// The columns in order, for kernels evaluated in tiles.
+    /// The columns in order, for kernels evaluated in tiles, packed when they are needed.
     columns: Option<Columns<T>>,
     cache: RowCache<T>,
     /// Rows computed without being kept.
@@ -432,10 +467,10 @@ pub(crate) struct CachedRows<'a, T> {
     rounded: bool,
 }
 
-impl<'a, T: Real> CachedRows<'a, T> {
-    /// Prepares the columns, in order of variables, and an empty cache.
+impl<'a, T: Precision> CachedRows<'a, T> {
+    /// Begins with an empty cache, columns in order of variables.
     pub fn new(matrix: &'a KernelMatrix<'a>, bytes: usize) -> Result<Self> {
-        let mut rows = CachedRows {
+        Ok(CachedRows {
             matrix,
             order: (0..matrix.len() as u32).collect(),
             columns: None,
@@ -443,9 +478,7 @@ impl<'a, T: Real> CachedRows<'a, T> {
             passed: 0,
             room: ROOM,
             rounded: false,
-        };
-        rows.pack();
-        Ok(rows)
+        })
     }
 
     /// Computes in T but rounds every value to f32, as LIBSVM's rows are.
@@ -454,13 +487,25 @@ impl<'a, T: Real> CachedRows<'a, T> {
         self
     }
 
+    /// Tells whether values are as good as f64 can be.
+    pub fn is_double(&self) -> bool {
+        size_of::<T>() == 8 && !self.rounded
+    }
+
+    /// Packs the columns, if the kernel is evaluated in tiles.
     fn pack(&mut self) {
         let matrix = self.matrix;
-        if !matches!(matrix.kernel, Kernel::Precomputed | Kernel::User(_)) {
+        if self.columns.is_none() && matrix.kernel.is_tiled() {
             let index = self.samples_at(0..self.order.len());
-            let center = matrix.center.as_deref();
-            self.columns = Some(Columns::new(&matrix.kernel, matrix.samples, &index, center));
+            self.columns = Some(Columns::new(&matrix.kernel, matrix.source(), &index));
         }
+    }
+
+    /// Returns the classes of the variables, if their kernel values are shared and the positions
+    /// are in order of variables.
+    fn pair(&self) -> Option<Pair<'a>> {
+        let in_order = || (0..).zip(&self.order).all(|(at, &variable)| at == variable);
+        self.matrix.pair.filter(|_| !self.rounded && in_order())
     }
 
     fn samples_at(&self, positions: std::ops::Range<usize>) -> Vec<usize> {
@@ -525,13 +570,21 @@ impl<'a, T: Real> CachedRows<'a, T> {
         stop: Stop,
     ) -> Result<bool> {
         let matrix = self.matrix;
+        if let Some(pair) = self.pair().filter(|_| positions == (0..self.order.len())) {
+            return Ok(self.cache.fill(slots, positions.end, |out| {
+                let computed = pair.fill(variables, out, stop);
+                matrix.count(computed.unwrap_or(0), 1);
+                computed.is_some()
+            }));
+        }
         let rows: Vec<usize> = variables
             .iter()
             .map(|&variable| matrix.index[variable as usize])
             .collect();
         matrix.count(rows.len(), positions.len());
+        self.pack();
         if let Some(columns) = &self.columns {
-            let packed = columns.pack_rows(matrix.samples, &rows);
+            let packed = columns.pack_rows(matrix.source(), &rows);
             return Ok(self.cache.fill(slots, positions.end, |out| {
                 let mut out: Vec<&mut [T]> = out
                     .iter_mut()
@@ -583,6 +636,9 @@ impl<'a, T: Real> CachedRows<'a, T> {
                 .collect();
             add_in_parallel(&factors, &rows, gradient);
         }
+        if !passing.is_empty() {
+            self.pack();
+        }
         let Some(columns) = self.columns.as_ref().filter(|_| !passing.is_empty()) else {
             let all: Vec<Change> = passing
                 .iter()
@@ -597,13 +653,13 @@ impl<'a, T: Real> CachedRows<'a, T> {
         let factors: Vec<f64> = passing.iter().map(|change| change.factor).collect();
         self.matrix.count(rows.len(), gradient.len());
         self.passed += rows.len() as u64;
-        let packed = columns.pack_rows(self.matrix.samples, &rows);
+        let packed = columns.pack_rows(self.matrix.source(), &rows);
         Ok(columns.add_rows(&packed, &factors, start, gradient, stop))
     }
 
     /// Computes the small matrix of the given variables into rows of `stride` numbers. Returns
     /// false if stopped.
-    pub fn block<B: Real>(
+    pub fn block<B: Precision>(
         &mut self,
         variables: &[u32],
         out: &mut [B],
@@ -612,14 +668,26 @@ impl<'a, T: Real> CachedRows<'a, T> {
     ) -> Result<bool> {
         let matrix = self.matrix;
         let size = variables.len();
+        let small = self.order.len() <= GATHERED && size <= self.capacity();
+        if size_of::<B>() == size_of::<T>() && small && self.pair().is_some() {
+            if !self.fetch(variables, self.order.len(), stop)? {
+                return Ok(false);
+            }
+            for (out, &variable) in out.chunks_mut(stride).zip(variables) {
+                let row = self.row(variable);
+                for (entry, &column) in out.iter_mut().zip(variables) {
+                    *entry = B::from_f64(row[column as usize].to_f64());
+                }
+            }
+            return Ok(true);
+        }
         let index: Vec<usize> = variables
             .iter()
             .map(|&variable| matrix.index[variable as usize])
             .collect();
-        if self.columns.is_some() {
-            let center = matrix.center.as_deref();
-            let columns = Columns::<B>::new(&matrix.kernel, matrix.samples, &index, center);
-            let rows = columns.pack_rows(matrix.samples, &index);
+        if matrix.kernel.is_tiled() {
+            let columns = Columns::<B>::new(&matrix.kernel, matrix.source(), &index);
+            let rows = columns.pack_rows(matrix.source(), &index);
             let computed = columns.fill_symmetric(&rows, out, stride, stop);
             matrix.count(computed.unwrap_or(0), 1);
             if self.rounded {
@@ -666,7 +734,7 @@ impl<'a, T: Real> CachedRows<'a, T> {
             *variable = old[from as usize];
         }
         self.cache.reorder(order);
-        self.pack();
+        self.columns = None;
     }
 }
 

@@ -69,10 +69,17 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..30)
 }
 
-fn run<T: Real>(which: usize, rows: usize, steps: &[Step]) {
+/// `kept` is for how many rows within classes there is memory, if the variables are of two classes.
+fn run<T: Precision>(which: usize, rows: usize, kept: Option<usize>, steps: &[Step]) {
     let (kernel, samples, values) = data(which);
     let index = index();
-    let matrix = KernelMatrix::new(&kernel, &samples, index.clone()).expect("a matrix");
+    let members = [index[..20].to_vec(), vec![], index[20..].to_vec()];
+    let bytes = kept.unwrap_or(0) * 25 * size_of::<T>();
+    let classes = Classes::new(&kernel, &samples, &members, bytes).expect("a matrix");
+    let matrix = match classes.as_ref().filter(|_| kept.is_some()) {
+        Some(classes) => classes.pair(0, 2),
+        None => KernelMatrix::new(&kernel, &samples, index.clone()).expect("a matrix"),
+    };
     let bytes = rows * (50 * size_of::<T>()).next_multiple_of(64);
     let mut cached = CachedRows::<T>::new(&matrix, bytes).expect("memory");
     // A dozen roundings of numbers up to 1: three features, a product, an exponential.
@@ -156,10 +163,13 @@ fn run<T: Real>(which: usize, rows: usize, steps: &[Step]) {
 proptest! {
     #[test]
     fn rows_are_those_of_the_matrix(
-        which in 0usize..4, rows in 2usize..20, steps in steps(),
+        which in 0usize..4,
+        rows in 2usize..20,
+        kept in prop_oneof![Just(None), (0usize..100).prop_map(Some)],
+        steps in steps(),
     ) {
-        run::<f32>(which, rows, &steps);
-        run::<f64>(which, rows, &steps);
+        run::<f32>(which, rows, kept, &steps);
+        run::<f64>(which, rows, kept, &steps);
     }
 }
 
@@ -202,6 +212,32 @@ fn kernel_values_are_counted() {
     assert_eq!(fetch(&mut cached, &[2], 50), 34);
     assert_eq!(cached.counters(), (2, 3));
     assert_eq!(cached.held(), 2);
+}
+
+#[test]
+fn values_within_a_class_are_computed_once_for_all_pairs() {
+    let (kernel, samples, _) = data(0);
+    let members = [
+        index()[..20].to_vec(),
+        index()[20..30].to_vec(),
+        index()[30..].to_vec(),
+    ];
+    let classes = Classes::new(&kernel, &samples, &members, 1 << 20).expect("a matrix");
+    let classes = classes.expect("a kernel evaluated in tiles");
+    let fetch = |first, second, variables: &[u32]| {
+        let matrix = classes.pair(first, second);
+        let mut cached = CachedRows::<f32>::new(&matrix, 1 << 20).expect("memory");
+        let fetched = cached.fetch(variables, matrix.len(), &|| false);
+        assert!(fetched.expect("rows"));
+        matrix.evaluations()
+    };
+    assert_eq!(fetch(0, 1, &[3, 4, 20]), 3 * 30);
+    assert_eq!(
+        fetch(0, 2, &[3, 4, 5]),
+        2 * 20 + 40,
+        "two rows of the first class are there"
+    );
+    assert_eq!(fetch(1, 2, &[0]), 20, "so is one of the second");
 }
 
 #[test]

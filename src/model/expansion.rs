@@ -8,7 +8,7 @@
 use super::multiclass::{Multiclass, pair, walk};
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::kernel::{Columns, Kernel, Weights, check_columns, user_block};
+use crate::kernel::{Columns, Kernel, Source, Weights, check_columns, user_block};
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
 use std::sync::OnceLock;
 
@@ -172,7 +172,7 @@ impl Expansion {
             &support,
         ) {
             let all: Vec<usize> = (0..total).collect();
-            let packed = Columns::<f32>::new(&kernel, support, &all, None);
+            let packed = Columns::<f32>::new(&kernel, Source::of(support), &all);
             let largest = sizes.iter().fold(0.0f64, |a, &b| a.max(b));
             if total > 0 && packed.error_bound(support, 0) * largest < COARSE {
                 coarse = Some(packed);
@@ -199,7 +199,7 @@ impl Expansion {
         let support = self.support.as_ref()?;
         Some(self.columns.get_or_init(|| {
             let all: Vec<usize> = (0..support.rows()).collect();
-            Columns::new(&self.kernel, support, &all, None)
+            Columns::new(&self.kernel, Source::of(support), &all)
         }))
     }
 

@@ -7,7 +7,7 @@ use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::{Intercept, Loss, check_nu, largest_nu, normalized, nu_svc, svc};
 use crate::kernel::Kernel;
-use crate::matrix::{KernelMatrix, fair_share};
+use crate::matrix::{Classes, KernelMatrix, fair_share};
 use crate::qp::{DualProblem, Monitor, Smo, Solution};
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -124,6 +124,12 @@ impl OneVsOne {
         let weights: Vec<f64> = (0..classes).map(weight).collect();
         // A pair of classes that differ too much in weight for nu has as much of it as it can.
         let limit = |pair: usize| largest_nu(weights[pairs[pair].0], weights[pairs[pair].1]);
+        // One budget of memory for all machines.
+        let bytes = smo.cache_bytes.unwrap_or_else(fair_share);
+        let smo = Smo {
+            cache_bytes: Some(bytes),
+            ..*smo
+        };
         let pose = |pair: usize| {
             let (i, j) = pairs[pair];
             let rows = [members[i].as_slice(), &members[j]].concat();
@@ -136,15 +142,23 @@ impl OneVsOne {
             // What no pair of classes can have is refused before anything is computed.
             check_nu(nu, (0..pairs.len()).map(limit).fold(0.0, f64::max))?;
         }
+        let shared = match pairs.len() {
+            1 => None,
+            _ => Classes::new(kernel, samples, &members, bytes / 2)?,
+        };
         let train = |pair: usize, side_by_side: usize| -> Result<Solution> {
             monitor.machine(pair, pairs.len());
             let (problem, rows) = pose(pair)?;
-            // One budget of time and memory for all machines.
+            // One budget of time for all machines.
             let mut smo = smo.since(started);
-            if side_by_side > 1 {
-                smo.cache_bytes = Some(smo.cache_bytes.unwrap_or_else(fair_share) / side_by_side);
-            }
-            let matrix = KernelMatrix::new(kernel, samples, rows)?;
+            let matrix = match &shared {
+                Some(classes) => {
+                    smo.cache_bytes = Some(bytes / 2);
+                    classes.pair(pairs[pair].0, pairs[pair].1)
+                }
+                None => KernelMatrix::new(kernel, samples, rows)?,
+            };
+            smo.cache_bytes = smo.cache_bytes.map(|bytes| bytes / side_by_side);
             let solution = smo.solve(&problem, &matrix, monitor)?;
             Ok(margin.machine(solution, &problem, &matrix))
         };

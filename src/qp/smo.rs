@@ -31,8 +31,10 @@ use std::time::Instant;
 
 /// Variables of the first block; it grows from block to block up to the next constant.
 const FIRST_BLOCK: usize = 64;
-/// Variables of the blocks of easy problems, twice as many if there are many variables.
-const EASY_BLOCK: usize = 512;
+/// Variables of the blocks of easy problems: a sixteenth of all, within these limits.
+const EASY_BLOCK: (usize, usize) = (128, 1024);
+/// Variables up to which a problem is solved as one block.
+const ONE_BLOCK: usize = 512;
 /// Variables of the blocks of hard problems: they want few, large blocks, because each costs a pass
 /// over all its rows.
 const HARD_BLOCK: usize = 2048;
@@ -61,10 +63,14 @@ const SHRINK_INTERVAL: u32 = 4;
 const REORDER_COST: f64 = 6.0;
 /// Rounding noise in the gradient beyond this share of the gap asks for rows in f64.
 const NOISE_SHARE: f64 = 0.25;
+/// Rows in f64 whose rounding is below this share of the tolerance need no confirmation.
+const SURE_SHARE: f64 = 1e-6;
 /// The part of the tolerance left to rounding when the gap is confirmed.
 const SLACK: f64 = 1.05;
 /// Positions of each kind (spread, extreme above, extreme below) whose gradient is recomputed.
 const CHECKED: usize = 256;
+/// The same for one of many machines: a sixteenth of all positions, but at least so many.
+const FEWEST_CHECKED: usize = 64;
 /// A problem without bounds is taken for one without a minimum when the margin cannot be wider
 /// than this share of the largest distance from the origin: see [`Run::diverges`].
 const NARROWEST_MARGIN: f64 = 1e-5;
@@ -481,7 +487,7 @@ struct Run<'a, 'm, T> {
     updates: u64,
 }
 
-impl<T: Real> Run<'_, '_, T> {
+impl<T: Precision> Run<'_, '_, T> {
     /// Runs the outer loop and confirms the gap. Where the rounding of the rows alone lifts it over
     /// the tolerance, it goes on until there is room for that: the rows are there, and computing
     /// the whole gradient again costs more.
@@ -492,6 +498,12 @@ impl<T: Real> Run<'_, '_, T> {
                 return Ok(outcome);
             }
             let found = self.state.thresholds().gap();
+            if self.rows.is_double() && self.noise() < SURE_SHARE * self.settings.stop.tolerance {
+                return Ok(match self.control.stop() {
+                    true => Outcome::Stopped(self.control.status(), found),
+                    false => Outcome::Converged(found),
+                });
+            }
             let (beta, mut gradient) = (
                 self.state.beta_by_variable(),
                 self.state.by_variable(&self.state.gradient),
@@ -526,13 +538,13 @@ impl<T: Real> Run<'_, '_, T> {
         let control = self.control;
         let (mut size, mut largest) = (FIRST_BLOCK, LARGEST_BLOCK);
         let tiny = self.state.name.len() <= TINY;
-        if self.state.name.len() <= EASY_BLOCK {
-            size = EASY_BLOCK; // all of it at once
+        if self.state.name.len() <= ONE_BLOCK {
+            size = ONE_BLOCK;
         }
         if self.matrix.may_be_indefinite() {
             (size, largest) = (INDEFINITE_BLOCK, INDEFINITE_BLOCK);
         }
-        let easy = (self.state.name.len() / 16).clamp(EASY_BLOCK, 2 * EASY_BLOCK);
+        let easy = (self.state.name.len() / 16).clamp(EASY_BLOCK.0, EASY_BLOCK.1);
         let mut until_shrink = SHRINK_INTERVAL;
         // The block's own gradient may be in f32 while that resolves the tolerance.
         let mut single = size_of::<T>() == 4;
@@ -841,15 +853,19 @@ fn confirm(
 ) -> Result<Option<f64>> {
     let n = beta.len();
     let point = |i: usize, gradient: &[f64]| problem.point(i, beta[i], gradient[i]);
-    let mut checked: Vec<u32> = (0..n as u32).step_by(n.div_ceil(CHECKED).max(1)).collect();
+    let count = match matrix.is_of_pair() {
+        true => (n / 16).clamp(FEWEST_CHECKED, CHECKED),
+        false => CHECKED,
+    };
+    let mut checked: Vec<u32> = (0..n as u32).step_by(n.div_ceil(count).max(1)).collect();
     let mut extremes = |group: usize, score: &dyn Fn(usize) -> Option<f64>| {
         let mut order: Vec<(f64, u32)> = (0..n)
             .filter(|&i| problem.constraint.group(i) == group)
             .filter_map(|i| Some((score(i)?, i as u32)))
             .collect();
-        if order.len() > CHECKED {
-            order.select_nth_unstable_by(CHECKED, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            order.truncate(CHECKED);
+        if order.len() > count {
+            order.select_nth_unstable_by(count, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            order.truncate(count);
         }
         checked.extend(order.iter().map(|&(_, i)| i));
     };

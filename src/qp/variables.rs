@@ -70,6 +70,7 @@ impl Variables {
         self.position[variable as usize] as usize
     }
 
+    #[inline]
     pub fn point(&self, at: usize) -> Point {
         Point {
             beta: self.beta[at],
@@ -108,6 +109,7 @@ impl Variables {
 
     /// Returns by how much a variable that may grow violates optimality together with the best
     /// partner of its group, if it does.
+    #[inline]
     pub fn violation_up(&self, at: usize, thresholds: &Thresholds) -> Option<f64> {
         let point = self.point(at);
         let violation = point.up() - thresholds.big_m(self.group(at));
@@ -115,6 +117,7 @@ impl Variables {
     }
 
     /// Returns the same of a variable that may shrink.
+    #[inline]
     pub fn violation_down(&self, at: usize, thresholds: &Thresholds) -> Option<f64> {
         let point = self.point(at);
         let violation = thresholds.m(self.group(at)) - point.down();

@@ -13,41 +13,51 @@ pub(super) struct WorkingSet {
     /// Names of the variables, which survive reordering.
     pub variables: Vec<u32>,
     chosen: Vec<bool>,
-    candidates: Vec<(f64, u32, u32)>,
+    growing: Vec<Violator>,
+    shrinking: Vec<Violator>,
+    candidates: Vec<Violator>,
 }
+
+/// A position and by how much it violates optimality.
+type Violator = (f64, u32);
 
 impl WorkingSet {
     /// Replaces the block by one of up to `size` active variables.
     pub fn select(&mut self, state: &Variables, thresholds: &Thresholds, size: usize) {
         let previous = std::mem::take(&mut self.variables);
-        self.chosen.clear();
-        self.chosen.resize(state.name.len(), false);
         if size >= state.active {
             self.variables
                 .extend_from_slice(&state.name[..state.active]);
             return;
         }
-        let up = |at: usize| state.violation_up(at, thresholds);
-        let down = |at: usize| state.violation_down(at, thresholds);
+        self.chosen.clear();
+        self.chosen.resize(state.active, false);
+        let (mut growing, mut shrinking) = (
+            std::mem::take(&mut self.growing),
+            std::mem::take(&mut self.shrinking),
+        );
+        growing.clear();
+        shrinking.clear();
+        for at in 0..state.active {
+            let up = state.violation_up(at, thresholds);
+            growing.extend(up.map(|violation| (violation, at as u32)));
+            let down = state.violation_down(at, thresholds);
+            shrinking.extend(down.map(|violation| (violation, at as u32)));
+        }
         // What comes in: at least half of the block, if there are so many violators, the same
         // number from each group.
         let fresh = size - (size / 2).min(previous.len());
         for group in 0..state.groups {
-            let of_group = |at: usize| state.group(at) == group;
             let share = |count: usize| (count / state.groups).max(1);
-            self.take(state, share(fresh.div_ceil(2)), |at| {
-                of_group(at).then(|| up(at)).flatten()
-            });
-            self.take(state, share(fresh / 2), |at| {
-                of_group(at).then(|| down(at)).flatten()
-            });
+            self.take(state, Some(group), share(fresh.div_ceil(2)), &growing);
+            self.take(state, Some(group), share(fresh / 2), &shrinking);
         }
         // What stays.
         for free in [true, false] {
             for &variable in &previous {
                 let at = state.position(variable);
-                if state.point(at).is_free() == free
-                    && at < state.active
+                if at < state.active
+                    && state.point(at).is_free() == free
                     && self.variables.len() < size
                 {
                     self.add(state, at);
@@ -56,9 +66,10 @@ impl WorkingSet {
         }
         // Where that is not enough, further violators.
         let rest = size - self.variables.len();
-        self.take(state, rest.div_ceil(2), up);
+        self.take(state, None, rest.div_ceil(2), &growing);
         let rest = size - self.variables.len();
-        self.take(state, rest, down);
+        self.take(state, None, rest, &shrinking);
+        (self.growing, self.shrinking) = (growing, shrinking);
     }
 
     fn add(&mut self, state: &Variables, at: usize) {
@@ -67,31 +78,30 @@ impl WorkingSet {
         }
     }
 
-    /// Adds the `count` positions with the largest score.
-    fn take(&mut self, state: &Variables, count: usize, score: impl Fn(usize) -> Option<f64>) {
+    /// Adds the `count` largest violators, of one group or of any.
+    fn take(&mut self, state: &Variables, group: Option<usize>, count: usize, from: &[Violator]) {
         if count == 0 {
             return;
         }
         let mut candidates = std::mem::take(&mut self.candidates);
         candidates.clear();
-        for at in 0..state.active {
-            if !self.chosen[at]
-                && let Some(score) = score(at)
-            {
-                // Ties, of which the first block is full, are broken by a scrambled position:
-                // data often comes sorted.
-                let scrambled = (at as u32).wrapping_mul(0x9E37_79B1);
-                candidates.push((score, scrambled, at as u32));
-            }
-        }
+        candidates.extend(from.iter().filter(|&&(_, at)| {
+            let at = at as usize;
+            !self.chosen[at] && group.is_none_or(|group| state.group(at) == group)
+        }));
         if count < candidates.len() {
-            candidates
-                .select_nth_unstable_by(count, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            // Ties, of which the first block is full, are broken by a scrambled position: data
+            // often comes sorted.
+            let scrambled = |at: u32| at.wrapping_mul(0x9E37_79B1);
+            candidates.select_nth_unstable_by(count, |a, b| {
+                b.0.total_cmp(&a.0)
+                    .then_with(|| scrambled(a.1).cmp(&scrambled(b.1)))
+            });
             candidates.truncate(count);
         }
         // In order of positions, so that the block's columns are read in ascending order.
-        candidates.sort_unstable_by_key(|candidate| candidate.2);
-        for &(.., at) in &candidates {
+        candidates.sort_unstable_by_key(|&(_, at)| at);
+        for &(_, at) in &candidates {
             self.add(state, at as usize);
         }
         self.candidates = candidates;
