@@ -18,14 +18,16 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod weights;
 
 use crate::data::Samples;
 use crate::error::{Error, Result};
 pub(crate) use source::{Prepared, Source};
 use std::fmt;
 use std::sync::Arc;
-pub(crate) use sums::{Weights, add_multiples};
-pub(crate) use tile::{Columns, PANEL};
+pub(crate) use sums::add_multiples;
+pub(crate) use tile::{Bounds, Columns, PANEL};
+pub(crate) use weights::Weights;
 
 /// Diagonal values asked from a user kernel in one call (it computes the whole square).
 pub(crate) const USER_DIAGONAL: usize = 32;

@@ -8,133 +8,133 @@
 
 use super::source::Source;
 use super::tile::{Columns, PANEL, Rows, Scratch, TILE_ROWS};
+use super::weights::Weights;
 use crate::data::Samples;
 use crate::simd::{Isa, Real, dispatch};
 use rayon::prelude::*;
-use std::ops::Range;
 
 /// Rows of a batch: its tile of f64 values stays in L2.
 const BATCH_ROWS: usize = 48;
+/// Kernel values a thread holds when whole rows are wanted, unless that is less than a few rows.
+const WHOLE_ROWS: usize = 1 << 17;
 /// Below this many multiplications threads cost more than they bring.
 const SERIAL_WORK: usize = 1 << 17;
 
-/// Coefficients of several sums over the same columns.
-///
-/// The columns are cut into segments (the support vectors of each class); within a segment every
-/// one of `height` sums has a coefficient for each column.
-#[derive(Clone, Debug)]
-pub(crate) struct Weights {
-    /// `height` rows of as many numbers as there are columns.
-    pub coefficients: Vec<f64>,
-    pub height: usize,
-    pub segments: Vec<Range<usize>>,
-}
-
-impl Weights {
-    /// One sum over all columns.
-    pub fn single(coefficients: Vec<f64>) -> Self {
-        Weights {
-            segments: std::iter::once(0..coefficients.len()).collect(),
-            coefficients,
-            height: 1,
-        }
-    }
-
-    /// Returns how many sums a row has.
-    pub fn sums(&self) -> usize {
-        self.height * self.segments.len()
-    }
-
-    /// Adds to `sums` (segment by segment) what columns from `start` on contribute to each row.
-    fn accumulate<T: Real>(&self, isa: Isa, start: usize, values: &[&mut [T]], sums: &mut [f64]) {
-        let Some(width) = values.first().map(|row| row.len()) else {
-            return;
-        };
-        let columns = self.coefficients.len() / self.height.max(1);
-        for (s, segment) in self.segments.iter().enumerate() {
-            let range = segment.start.max(start)..segment.end.min(start + width);
-            if range.is_empty() {
-                continue;
-            }
-            let within = range.start - start..range.end - start;
-            // Two sums at a time share the loading and widening of the values.
-            for m in (0..self.height).step_by(2) {
-                let other = (m + 1).min(self.height - 1);
-                let [first, second] =
-                    [m, other].map(|m| &self.coefficients[m * columns..][range.clone()]);
-                let at = s * self.height + m;
-                for (values, sums) in values.chunks(4).zip(sums.chunks_mut(4 * self.sums())) {
-                    let mut rows = [&values[0][within.clone()]; 4];
-                    for (row, value) in rows.iter_mut().zip(values) {
-                        *row = &value[within.clone()];
-                    }
-                    let dots = eight_dots::<T>(isa, [first, second], rows);
-                    for (r, sums) in sums.chunks_mut(self.sums()).enumerate() {
-                        sums[at] += dots[0][r];
-                        if other > m {
-                            sums[at + 1] += dots[1][r];
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Returns the sums of given kernel values, `values` holding one row after another.
-    pub fn apply(&self, values: &mut [f64], columns: usize) -> Vec<f64> {
-        let isa = Isa::detect();
-        let mut sums = vec![0.0; values.len() / columns.max(1) * self.sums()];
-        if columns > 0 {
-            let rows: Vec<&mut [f64]> = values.chunks_mut(columns).collect();
-            self.accumulate(isa, 0, &rows, &mut sums);
-        }
-        sums
-    }
+/// Buffers a thread reuses from batch to batch.
+#[derive(Default)]
+struct Buffers<T> {
+    values: Vec<T>,
+    sums: Vec<f64>,
+    scratch: Scratch<T>,
 }
 
 impl<T: Real> Columns<T> {
-    /// Returns the weighted sums for the given rows, row after row; None if `stop` said so.
-    pub fn sums(
+    /// Computes the weighted sums of the given rows and has `f` make of those of each row what is
+    /// wanted, in its part of `out`. Returns false if `stop` said so before the end.
+    pub fn sums<O: Send>(
         &self,
         samples: &Samples,
         rows: &[usize],
-        weights: &Weights,
+        weights: &Weights<T>,
+        out: &mut [O],
+        f: impl Fn(usize, &[f64], &mut [O]) + Sync,
         stop: &(dyn Fn() -> bool + Sync),
-    ) -> Option<Vec<f64>> {
-        let mut sums = vec![0.0; rows.len() * weights.sums()];
-        if sums.is_empty() || self.len() == 0 {
-            return Some(sums);
-        }
-        let work = rows.len() * self.len() * (samples.columns() + 8);
+    ) -> bool {
         let width = self.tile_columns();
-        let batch = |buffers: &mut (Vec<T>, Scratch<T>), (rows, sums): (&[usize], &mut [f64])| {
-            let (values, scratch) = buffers;
+        let count = weights.sums();
+        let batch = |buffers: &mut Buffers<T>, rows: &[usize], out: &mut [O]| {
+            let Buffers {
+                values,
+                sums,
+                scratch,
+            } = buffers;
             let packed = self.pack_rows(Source::of(samples), rows);
             values.resize(BATCH_ROWS * width, T::ZERO);
+            sums.clear();
+            sums.resize(rows.len() * count, 0.0);
             for start in (0..self.len()).step_by(width) {
                 if stop() {
                     return false;
                 }
                 let width = width.min(self.len() - start);
-                let mut out: Vec<&mut [T]> = values.chunks_mut(width).take(rows.len()).collect();
-                self.tile(&packed, 0, start, &mut out, scratch);
-                weights.accumulate(self.isa(), start, &out, sums);
+                let mut tile: Vec<&mut [T]> = values.chunks_mut(width).take(rows.len()).collect();
+                self.tile(&packed, 0, start, &mut tile, scratch);
+                weights.accumulate(self.isa(), start, &tile, sums);
+            }
+            let outs = out.chunks_mut(out.len() / rows.len());
+            for ((&row, sums), out) in rows.iter().zip(sums.chunks(count)).zip(outs) {
+                f(row, sums, out);
             }
             true
         };
-        let per_batch = BATCH_ROWS * weights.sums();
-        let complete = if work < SERIAL_WORK {
-            let mut buffers = Default::default();
-            rows.chunks(BATCH_ROWS)
-                .zip(sums.chunks_mut(per_batch))
-                .all(|task| batch(&mut buffers, task))
-        } else {
-            rows.par_chunks(BATCH_ROWS)
-                .zip(sums.par_chunks_mut(per_batch))
-                .map_init(Default::default, batch)
-                .reduce(|| true, |a, b| a && b)
+        self.in_batches(samples, rows, BATCH_ROWS, out, batch)
+    }
+
+    /// Computes the kernel values of the given rows with all columns and has `f` make of those of
+    /// each row what is wanted. Returns false if `stop` said so before the end.
+    pub fn values<O: Send>(
+        &self,
+        samples: &Samples,
+        rows: &[usize],
+        out: &mut [O],
+        f: impl Fn(usize, &[T], &mut [O]) + Sync,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> bool {
+        let width = self.tile_columns();
+        let height = (WHOLE_ROWS / self.len().max(1)).clamp(6, BATCH_ROWS);
+        let batch = |buffers: &mut Buffers<T>, rows: &[usize], out: &mut [O]| {
+            let Buffers {
+                values, scratch, ..
+            } = buffers;
+            let packed = self.pack_rows(Source::of(samples), rows);
+            values.resize(rows.len() * self.len(), T::ZERO);
+            for start in (0..self.len()).step_by(width) {
+                if stop() {
+                    return false;
+                }
+                let end = self.len().min(start + width);
+                let lines = values.chunks_mut(self.len());
+                let mut tile: Vec<&mut [T]> = lines.map(|line| &mut line[start..end]).collect();
+                self.tile(&packed, 0, start, &mut tile, scratch);
+            }
+            let outs = out.chunks_mut(out.len() / rows.len());
+            let lines = values.chunks(self.len().max(1));
+            for ((&row, values), out) in rows.iter().zip(lines).zip(outs) {
+                f(row, values, out);
+            }
+            true
         };
-        complete.then_some(sums)
+        self.in_batches(samples, rows, height, out, batch)
+    }
+
+    /// Runs batches of so many rows, in parallel if the work is worth it; `out` has the same number
+    /// of places for each row. Returns false if stopped.
+    fn in_batches<O: Send>(
+        &self,
+        samples: &Samples,
+        rows: &[usize],
+        height: usize,
+        out: &mut [O],
+        batch: impl Fn(&mut Buffers<T>, &[usize], &mut [O]) -> bool + Sync,
+    ) -> bool {
+        if out.is_empty() {
+            return true;
+        }
+        let places = height * (out.len() / rows.len());
+        let work = rows.len() * self.len() * (samples.columns() + 8);
+        if work < SERIAL_WORK {
+            let mut buffers = Buffers::default();
+            rows.chunks(height)
+                .zip(out.chunks_mut(places))
+                .all(|(rows, out)| batch(&mut buffers, rows, out))
+        } else {
+            rows.par_chunks(height)
+                .zip(out.par_chunks_mut(places))
+                .map_init(Buffers::default, |buffers, (rows, out)| {
+                    batch(buffers, rows, out)
+                })
+                .reduce(|| true, |a, b| a && b)
+        }
     }
 }
 
@@ -212,38 +212,4 @@ fn add_four_body<T: Real, const FMA: bool>(factors: [f64; 4], rows: [&[T]; 4], s
         let third = c[k].to_f64().multiply_add::<FMA>(factors[2], second);
         sums[k] = d[k].to_f64().multiply_add::<FMA>(factors[3], third);
     }
-}
-
-dispatch! {
-    /// The inner products of two vectors with four others.
-    fn eight_dots<T: Real>(a: [&[f64]; 2], rows: [&[T]; 4]) -> [[f64; 4]; 2] = eight_dots_body
-}
-
-#[inline(always)]
-fn eight_dots_body<T: Real, const FMA: bool>(a: [&[f64]; 2], rows: [&[T]; 4]) -> [[f64; 4]; 2] {
-    const LANES: usize = 4;
-    let mut sums = [[[0.0; LANES]; 4]; 2];
-    let vectors = a.map(|a| a.as_chunks::<LANES>());
-    let chunks = rows.map(|row| row.as_chunks::<LANES>());
-    for (k, (first, second)) in vectors[0].0.iter().zip(vectors[1].0).enumerate() {
-        for r in 0..4 {
-            let row = &chunks[r].0[k];
-            for lane in 0..LANES {
-                let value = row[lane].to_f64();
-                sums[0][r][lane] = first[lane].multiply_add::<FMA>(value, sums[0][r][lane]);
-                sums[1][r][lane] = second[lane].multiply_add::<FMA>(value, sums[1][r][lane]);
-            }
-        }
-    }
-    let mut dots = [[0.0; 4]; 2];
-    for v in 0..2 {
-        for r in 0..4 {
-            let lanes = sums[v][r];
-            dots[v][r] = (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
-            for (&a, &value) in vectors[v].1.iter().zip(chunks[r].1) {
-                dots[v][r] = a.multiply_add::<FMA>(value.to_f64(), dots[v][r]);
-            }
-        }
-    }
-    dots
 }

@@ -158,7 +158,7 @@ fn formula(kernel: &Kernel, x: &[f64], z: &[f64], center: &[f64]) -> (f64, f64) 
 /// a dozen operations, each with the condition of the whole, and results below the normal range.
 fn allowed<T: Real>(condition: f64, dim: usize) -> f64 {
     let smallest = if size_of::<T>() == 4 {
-        f64::from(f32::MIN_POSITIVE)
+        1e-30 // the smallest exponential
     } else {
         f64::MIN_POSITIVE
     };
@@ -343,11 +343,8 @@ fn pool(threads: usize) -> rayon::ThreadPool {
 #[test]
 fn threads_change_no_bit() {
     let (left, right) = (Data::new(250, 9, 5), Data::new(1700, 9, 6));
-    let weights = Weights {
-        coefficients: (0..3400).map(|k| noise(7, k, 0)).collect(),
-        height: 2,
-        segments: vec![0..700, 700..1700],
-    };
+    let coefficients: Vec<f64> = (0..2 * 1700).map(|k| noise(7, k, 0)).collect();
+    let weights = Weights::new(&coefficients, 2, vec![0..700, 700..1700]);
     for kernel in [
         Kernel::rbf(0.2),
         Kernel::rbf(0.2) + Kernel::Laplacian { gamma: 0.1 },
@@ -357,13 +354,12 @@ fn threads_change_no_bit() {
                 pool(threads).install(|| {
                     let single = new_columns::<f32>(&kernel, samples, Isa::detect());
                     let double = new_columns::<f64>(&kernel, samples, Isa::detect());
-                    let sums = double.sums(&left.dense, &left.all(), &weights, &|| false);
+                    let sums = sums(&double, &left.dense, &left.all(), &weights);
                     let single = fill(&single, &left.dense, 0..1700);
                     (single, fill(&double, &left.dense, 0..1700), sums)
                 })
             };
             let one = compute(1);
-            assert!(one.2.is_some());
             for threads in [2, 3] {
                 assert!(compute(threads) == one, "{kernel:?} on {threads} threads");
             }
@@ -371,51 +367,83 @@ fn threads_change_no_bit() {
     }
 }
 
+/// Calls [`Columns::sums`].
+fn sums<T: Real>(
+    columns: &Columns<T>,
+    samples: &Samples,
+    rows: &[usize],
+    weights: &Weights<T>,
+) -> Vec<f64> {
+    let mut out = vec![f64::NAN; rows.len() * weights.sums()];
+    let copy = |_, sums: &[f64], out: &mut [f64]| out.copy_from_slice(sums);
+    assert!(columns.sums(samples, rows, weights, &mut out, copy, &|| false));
+    out
+}
+
+/// Few sums are inner products, many a product of matrices.
 #[test]
 fn sums_follow_the_formulas() {
+    for height in [1, 3, 4, 8, 19] {
+        sums_follow::<f64>(height);
+        sums_follow::<f32>(height);
+    }
+}
+
+fn sums_follow<T: Real>(height: usize) {
     // More than a batch of rows, and columns of several tiles; empty and uneven segments.
-    for (rows, columns, dim) in [(1, 1, 1), (5, 40, 3), (50, 1000, 4), (101, 1603, 2)] {
+    for (rows, columns, dim) in [(1, 1, 1), (5, 40, 3), (50, 1000, 4), (61, 1603, 2)] {
         let (left, right) = (Data::new(rows, dim, 8), Data::new(columns, dim, 9));
         let cut = |share: f64| (share * columns as f64) as usize;
         let cuts = [0, cut(0.1), cut(0.1), cut(0.77), columns];
-        let weights = Weights {
-            coefficients: (0..3 * columns).map(|k| noise(10, k, 0)).collect(),
-            height: 3,
-            segments: cuts.windows(2).map(|w| w[0]..w[1]).collect(),
-        };
-        assert_eq!(weights.sums(), 12);
-        for kernel in [
-            Kernel::linear(),
-            Kernel::rbf(0.3),
-            0.5 * Kernel::Laplacian { gamma: 0.3 },
+        let coefficients: Vec<f64> = (0..height * columns).map(|k| noise(10, k, 0)).collect();
+        let segments: Vec<_> = cuts.windows(2).map(|w| w[0]..w[1]).collect();
+        let weights = Weights::<T>::new(&coefficients, height, segments.clone());
+        let by_rows = Weights::<T>::by_rows(&coefficients, height, segments.clone());
+        let count = weights.sums();
+        assert_eq!((count, weights.columns()), (4 * height, columns));
+        for (kernel, sparse) in [
+            (Kernel::linear(), false),
+            (Kernel::rbf(0.3), false),
+            (Kernel::rbf(0.3), true),
+            (0.5 * Kernel::Laplacian { gamma: 0.3 }, false),
         ] {
-            for (samples, center) in [
-                (&right.dense, right.mean()),
-                (&right.sparse, vec![0.0; dim]),
-            ] {
-                for isa in [Isa::Portable, Isa::detect()] {
-                    let packed = new_columns::<f64>(&kernel, samples, isa);
-                    // In reverse order, to see that rows are taken as they are named.
-                    let index: Vec<usize> = (0..rows).rev().collect();
-                    let sums = packed.sums(&left.dense, &index, &weights, &|| false);
-                    let sums = sums.expect("nothing stops it");
-                    assert_eq!(sums.len(), rows * 12);
-                    for (&i, sums) in index.iter().zip(sums.chunks(12)) {
-                        for (s, segment) in weights.segments.iter().enumerate() {
-                            for m in 0..3 {
-                                let (mut exact, mut bound) = (0.0, f64::MIN_POSITIVE);
-                                for j in segment.clone() {
-                                    let (x, z) = (&left.rows[i], &right.rows[j]);
-                                    let (value, condition) = formula(&kernel, x, z, &center);
-                                    let factor = weights.coefficients[m * columns + j];
-                                    exact += factor * value;
-                                    let longest = dim + segment.len();
-                                    bound += factor.abs()
-                                        * allowed::<f64>(condition + value.abs(), longest);
-                                }
-                                let error = (sums[3 * s + m] - exact).abs();
-                                assert!(error <= bound, "{kernel:?}: {error:e} > {bound:e}");
-                            }
+            let (samples, center) = match sparse {
+                true => (&right.sparse, vec![0.0; dim]),
+                false => (&right.dense, right.mean()),
+            };
+            for isa in [Isa::Portable, Isa::detect()] {
+                let packed = new_columns::<T>(&kernel, samples, isa);
+                // In reverse order, to see that rows are taken as they are named.
+                let index: Vec<usize> = (0..rows).rev().collect();
+                let found = sums(&packed, &left.dense, &index, &weights);
+                let mut one_by_one = vec![f64::NAN; found.len()];
+                let each = |_, values: &[T], out: &mut [f64]| {
+                    for (at, out) in out.iter_mut().enumerate() {
+                        *out = by_rows.sum(isa, at / height, at % height, values);
+                    }
+                };
+                let out = &mut one_by_one;
+                assert!(packed.values(&left.dense, &index, out, each, &|| false));
+                for (&i, (found, one_by_one)) in index
+                    .iter()
+                    .zip(found.chunks(count).zip(one_by_one.chunks(count)))
+                {
+                    for at in 0..count {
+                        let (mut exact, mut bound) = (0.0, f64::MIN_POSITIVE);
+                        let segment = segments[at / height].clone();
+                        for j in segment.clone() {
+                            let (x, z) = (&left.rows[i], &right.rows[j]);
+                            let (value, condition) = formula(&kernel, x, z, &center);
+                            let factor = coefficients[at % height * columns + j];
+                            exact += factor * value;
+                            // Data are rounded to f32 too.
+                            let longest = 2 * dim + segment.len().min(40);
+                            bound +=
+                                factor.abs() * allowed::<T>(2.0 * condition + value.abs(), longest);
+                        }
+                        for found in [found[at], one_by_one[at]] {
+                            let error = (found - exact).abs();
+                            assert!(error <= bound, "{kernel:?}: {error:e} > {bound:e}");
                         }
                     }
                 }
@@ -426,15 +454,12 @@ fn sums_follow_the_formulas() {
 
 #[test]
 fn sums_of_given_values_are_weighted_sums() {
-    let weights = Weights {
-        coefficients: vec![1.0, 2.0, 3.0, 10.0, 20.0, 30.0],
-        height: 2,
-        segments: vec![0..1, 1..3],
-    };
+    let coefficients = [1.0, 2.0, 3.0, 10.0, 20.0, 30.0];
+    let weights = Weights::new(&coefficients, 2, vec![0..1, 1..3]);
     let mut values = [1.0, 1.0, 1.0, 2.0, 0.0, -1.0];
     let sums = weights.apply(&mut values, 3);
     assert_eq!(sums, [1.0, 10.0, 5.0, 50.0, 2.0, 20.0, -3.0, -30.0]);
-    let single = Weights::single(vec![2.0, 3.0]);
+    let single = Weights::single(&[2.0, 3.0]);
     assert_eq!(single.apply(&mut [1.0, 10.0], 2), [32.0]);
 }
 
@@ -444,7 +469,7 @@ fn a_stop_is_reported() {
     let (left, right) = (Data::new(200, 3, 11), Data::new(1600, 3, 12));
     let columns = new_columns::<f64>(&Kernel::rbf(1.0), &right.dense, Isa::detect());
     let rows = columns.pack_rows(Source::of(&left.dense), &left.all());
-    let weights = Weights::single(vec![1.0; 1600]);
+    let weights = Weights::single(&[1.0; 1600]);
     // At once, and after some tiles; serial and parallel.
     for (limit, used) in [(0, 200), (2, 200), (0, 2), (1, 2)] {
         let asked = AtomicUsize::new(0);
@@ -454,7 +479,12 @@ fn a_stop_is_reported() {
         assert!(!columns.fill(&rows, 0..1600, &mut out, &stop));
         asked.store(0, Ordering::Relaxed);
         let index: Vec<usize> = (0..used).collect();
-        assert_eq!(columns.sums(&left.dense, &index, &weights, &stop), None);
+        let mut out = vec![(); used];
+        let nothing = |_, _: &[f64], _: &mut [()]| {};
+        assert!(!columns.sums(&left.dense, &index, &weights, &mut out, nothing, &stop));
+        asked.store(0, Ordering::Relaxed);
+        let nothing = |_, _: &[f64], _: &mut [()]| {};
+        assert!(!columns.values(&left.dense, &index, &mut out, nothing, &stop));
     }
 }
 

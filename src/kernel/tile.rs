@@ -52,6 +52,13 @@ pub(crate) struct Columns<T> {
     dim: usize,
 }
 
+/// Bounds of kernel values and of their errors, both absolute.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub value: f64,
+    pub error: f64,
+}
+
 #[derive(Debug)]
 enum Store<T> {
     /// `[panel][feature][panel()]`
@@ -135,19 +142,28 @@ impl<T: Real> Columns<T> {
         self.dim
     }
 
-    /// Bounds the absolute error of a kernel value of a row of `samples`: that of its arithmetic in
-    /// T, and of rounding the data to T, for inner products of any length.
-    pub fn error_bound(&self, samples: &Samples, row: usize) -> f64 {
+    /// Bounds the kernel values of a row of `samples`, and their absolute error: that of the
+    /// arithmetic in T, and of rounding the data to T, for inner products of any length.
+    pub fn bounds(&self, samples: &Samples, row: usize) -> Bounds {
         let mut norm = 0.0;
         samples.for_each(row, |feature, value| {
             let value = value - self.center.as_ref().map_or(0.0, |center| center[feature]);
             norm += value * value;
         });
-        let norm = norm.max(self.largest_norm);
+        // Values of a Gaussian with rows much further out are too small to have errors of size: the
+        // largest of b^2 exp(-gamma (a - b)^2) is below (a + 1 / sqrt(gamma))^2.
+        let reach = match self.kernel {
+            Kernel::Rbf { gamma } => (norm.sqrt() + gamma.sqrt().recip()).powi(2),
+            _ => f64::INFINITY,
+        };
+        let norm = norm.max(self.largest_norm.min(reach));
         let largest = self.kernel.on_diagonal(norm).unwrap_or(f64::INFINITY).abs();
         // Roundings of a sum of d terms add up to sqrt(d), not d, but for a factor.
         let terms = 4.0 + (self.dim as f64).sqrt();
-        2.0 * terms * T::ROUNDOFF * self.kernel.roundings(norm) * largest
+        Bounds {
+            value: largest,
+            error: 2.0 * terms * T::ROUNDOFF * self.kernel.roundings(norm) * largest,
+        }
     }
 
     /// Returns the instruction set its loops run on.

@@ -242,7 +242,8 @@ impl<'a> KernelMatrix<'a> {
         let support: Vec<usize> = (0..beta.len()).filter(|&i| beta[i] != 0.0).collect();
         let columns: Vec<usize> = support.iter().map(|&i| self.index[i]).collect();
         let rows: Vec<usize> = at.iter().map(|&i| self.index[i as usize]).collect();
-        let weights = Weights::single(support.iter().map(|&i| beta[i]).collect());
+        let coefficients: Vec<f64> = support.iter().map(|&i| beta[i]).collect();
+        let weights = Weights::<f64>::single(&coefficients);
         if support.is_empty() || rows.is_empty() {
             return Ok(Some(vec![0.0; rows.len()]));
         }
@@ -268,7 +269,10 @@ impl<'a> KernelMatrix<'a> {
                     ..Source::of(samples)
                 };
                 let columns = Columns::<f64>::new(kernel, source, &columns);
-                Ok(columns.sums(samples, &rows, &weights, stop))
+                let mut products = vec![0.0; rows.len()];
+                let copy = |_, sums: &[f64], out: &mut [f64]| out.copy_from_slice(sums);
+                let done = columns.sums(samples, &rows, &weights, &mut products, copy, stop);
+                Ok(done.then_some(products))
             }
         }
     }

@@ -8,15 +8,16 @@
 use super::multiclass::{Multiclass, pair, walk};
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::kernel::{Columns, Kernel, Source, Weights, check_columns, user_block};
-use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1};
+use crate::kernel::{Bounds, Columns, Kernel, Source, Weights, check_columns, user_block};
+use ndarray::{Array2, ArrayView2};
+use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Rows whose sums are held at a time.
-const ROWS: usize = 4096;
-/// The largest error of a decision value for which f32 is worth a try: few rows are then so close
-/// to a boundary that they have to be computed again.
-const COARSE: f64 = 0.01;
+/// The largest error of a decision value for which f32 is worth a try: not too many rows are then so
+/// close to a boundary that they have to be computed again.
+const COARSE: f64 = 0.1;
+/// The rows after which f32 is given up if more than half of them had to be computed again.
+const TRIAL: usize = 512;
 /// So few rows are computed in f64 at once.
 const FEW: usize = 4;
 /// Values asked from a user kernel in one call.
@@ -40,12 +41,12 @@ pub struct Expansion {
     support: Option<Samples>,
     /// The support vectors packed in f64, when first needed: labels seldom need them.
     columns: OnceLock<Columns<f64>>,
+    weights: Weights<f64>,
     /// The same in f32, for labels; None where that is too coarse to be of use.
-    coarse: Option<Columns<f32>>,
-    weights: Weights,
+    coarse: Option<(Columns<f32>, Weights<f32>)>,
     intercept: Vec<f64>,
-    /// How much an error of the kernel values may weigh in each machine.
-    sizes: Vec<f64>,
+    /// How much errors weigh in each machine.
+    sizes: Vec<Size>,
     classes: usize,
     multiclass: Multiclass,
 }
@@ -150,7 +151,7 @@ impl Expansion {
             ));
         }
         let mut start = 0;
-        let segments = if by_class {
+        let segments: Vec<Range<usize>> = if by_class {
             std::iter::once(0..total).collect()
         } else {
             let counts = n_support.iter();
@@ -160,24 +161,26 @@ impl Expansion {
             };
             counts.map(segment).collect()
         };
-        let weights = Weights {
-            coefficients: dual_coef.iter().copied().collect(),
-            height,
-            segments,
-        };
-        let sizes = sizes(&weights, classes, multiclass);
+        let coefficients: Vec<f64> = dual_coef.iter().copied().collect();
+        let sizes = sizes(&coefficients, &segments, classes, multiclass);
         let mut coarse = None;
-        if let (false, Some(support)) = (
-            matches!(kernel, Kernel::Precomputed | Kernel::User(_)),
-            &support,
-        ) {
+        if let (true, Some(support)) = (kernel.is_tiled(), &support) {
             let all: Vec<usize> = (0..total).collect();
             let packed = Columns::<f32>::new(&kernel, Source::of(support), &all);
-            let largest = sizes.iter().fold(0.0f64, |a, &b| a.max(b));
-            if total > 0 && packed.error_bound(support, 0) * largest < COARSE {
-                coarse = Some(packed);
+            let error = |bounds: Bounds| {
+                let errors = sizes.iter().map(|size| size.error(bounds));
+                errors.fold(0.0, f64::max)
+            };
+            if total > 0 && error(packed.bounds(support, 0)) < COARSE {
+                // A walk wants some of the sums.
+                let weights = match multiclass {
+                    Multiclass::Dag => Weights::by_rows,
+                    _ => Weights::new,
+                };
+                coarse = Some((packed, weights(&coefficients, height, segments.clone())));
             }
         }
+        let weights = Weights::new(&coefficients, height, segments);
         Ok(Expansion {
             support,
             columns: OnceLock::new(),
@@ -193,10 +196,7 @@ impl Expansion {
 
     /// Returns the packed support vectors, if the kernel is one to be computed here.
     fn columns(&self) -> Option<&Columns<f64>> {
-        if matches!(self.kernel, Kernel::Precomputed | Kernel::User(_)) {
-            return None;
-        }
-        let support = self.support.as_ref()?;
+        let support = self.support.as_ref().filter(|_| self.kernel.is_tiled())?;
         Some(self.columns.get_or_init(|| {
             let all: Vec<usize> = (0..support.rows()).collect();
             Columns::new(&self.kernel, Source::of(support), &all)
@@ -206,9 +206,16 @@ impl Expansion {
     /// Returns the multiplications a decision costs, roughly.
     #[cfg(feature = "python")]
     pub(crate) fn work(&self, samples: &Samples) -> usize {
-        let height = self.weights.height;
-        let values = samples.rows() * (self.weights.coefficients.len() / height);
-        values.saturating_mul(samples.columns() + 8 + height)
+        let values = samples.rows() * self.weights.columns();
+        values.saturating_mul(samples.columns() + 8 + self.height())
+    }
+
+    /// Returns how many sums a support vector takes part in.
+    fn height(&self) -> usize {
+        match self.multiclass {
+            Multiclass::OneVsRest => self.classes,
+            _ => (self.classes - 1).max(1),
+        }
     }
 
     /// Returns the values of all machines, shape (rows, machines); machine (i, j), i < j, of a
@@ -239,18 +246,10 @@ impl Expansion {
         let rows: Vec<usize> = (0..samples.rows()).collect();
         if let Some(columns) = self.columns() {
             check_columns(samples, columns.dim())?;
-            for (rows, mut out) in rows
-                .chunks(ROWS)
-                .zip(decision.axis_chunks_iter_mut(ndarray::Axis(0), ROWS))
-            {
-                let Some(sums) = columns.sums(samples, rows, &self.weights, stop) else {
-                    return Ok(None);
-                };
-                for (sums, out) in sums.chunks(self.weights.sums()).zip(out.rows_mut()) {
-                    self.pairs(sums, out);
-                }
-            }
-            return Ok(Some(decision));
+            let out = decision.as_slice_mut().expect("new arrays are contiguous");
+            let pairs = |_, sums: &[f64], out: &mut [f64]| self.pairs(sums, out);
+            let done = columns.sums(samples, &rows, &self.weights, out, pairs, stop);
+            return Ok(done.then_some(decision));
         }
         let (Kernel::User(user), Some(support)) = (&self.kernel, &self.support) else {
             return Err(Error::parameter(
@@ -301,41 +300,79 @@ impl Expansion {
         samples: &Samples,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Vec<usize>>> {
-        let Some(coarse) = self.coarse.as_ref().filter(|_| samples.rows() > FEW) else {
+        let Some((columns, weights)) = self.coarse.as_ref().filter(|_| samples.rows() > FEW) else {
             let decision = self.decision(samples, stop)?;
             return Ok(decision.map(|d| self.multiclass.winners(d.view(), self.classes)));
         };
-        check_columns(samples, coarse.dim())?;
-        let rows: Vec<usize> = (0..samples.rows()).collect();
-        let mut winners = Vec::with_capacity(rows.len());
-        let mut decision = Array2::zeros((ROWS, self.intercept.len()));
-        for rows in rows.chunks(ROWS) {
-            let Some(sums) = coarse.sums(samples, rows, &self.weights, stop) else {
+        check_columns(samples, columns.dim())?;
+        let all: Vec<usize> = (0..samples.rows()).collect();
+        let mut guesses = vec![Guess::default(); all.len()];
+        let trial = all.len().min(TRIAL);
+        for part in [0..trial, trial..all.len()] {
+            let (rows, out) = (&all[part.clone()], &mut guesses[part]);
+            let done = match self.multiclass {
+                Multiclass::Dag => {
+                    let walk = |row, values: &[f32], out: &mut [Guess]| {
+                        out[0] = self.walk(values, columns.bounds(samples, row));
+                    };
+                    columns.values(samples, rows, out, walk, stop)
+                }
+                _ => {
+                    let vote = |row, sums: &[f64], out: &mut [Guess]| {
+                        out[0] = self.vote(sums, columns.bounds(samples, row));
+                    };
+                    columns.sums(samples, rows, weights, out, vote, stop)
+                }
+            };
+            if !done {
+                return Ok(None);
+            }
+            if 2 * out.iter().filter(|guess| guess.doubtful).count() > out.len() {
+                break;
+            }
+        }
+        let doubtful: Vec<usize> = (all.into_iter())
+            .filter(|&row| guesses[row].doubtful)
+            .collect();
+        let mut classes: Vec<usize> = guesses.into_iter().map(|guess| guess.class).collect();
+        if !doubtful.is_empty() {
+            let Some(exact) = self.decision(&samples.select(&doubtful), stop)? else {
                 return Ok(None);
             };
-            let mut decision = decision.slice_mut(ndarray::s![..rows.len(), ..]);
-            let mut doubtful = Vec::new();
-            for ((&row, sums), mut out) in rows
-                .iter()
-                .zip(sums.chunks(self.weights.sums()))
-                .zip(decision.rows_mut())
-            {
-                self.pairs(sums, out.view_mut());
-                if self.is_doubtful(out.view(), coarse.error_bound(samples, row)) {
-                    doubtful.push(row);
-                }
+            let exact = self.multiclass.winners(exact.view(), self.classes);
+            for (&row, class) in doubtful.iter().zip(exact) {
+                classes[row] = class;
             }
-            if !doubtful.is_empty() {
-                let Some(exact) = self.decision(&samples.select(&doubtful), stop)? else {
-                    return Ok(None);
-                };
-                for (&row, exact) in doubtful.iter().zip(exact.rows()) {
-                    decision.row_mut(row - rows[0]).assign(&exact);
-                }
-            }
-            winners.extend(self.multiclass.winners(decision.view(), self.classes));
         }
-        Ok(Some(winners))
+        Ok(Some(classes))
+    }
+
+    /// Finds a class from sums in f32.
+    fn vote(&self, sums: &[f64], bounds: Bounds) -> Guess {
+        let mut decision = vec![0.0; self.intercept.len()];
+        self.pairs(sums, &mut decision);
+        Guess {
+            class: self.multiclass.winner(&decision, self.classes),
+            doubtful: self.is_doubtful(&decision, bounds),
+        }
+    }
+
+    /// Walks the graph with kernel values in f32. Of all pairs of classes only those on the way are
+    /// evaluated.
+    fn walk(&self, values: &[f32], bounds: Bounds) -> Guess {
+        let Some((columns, weights)) = &self.coarse else {
+            return Guess::default();
+        };
+        let isa = columns.isa();
+        let mut doubtful = false;
+        let class = walk(self.classes, |i, j| {
+            let machine = pair(self.classes, i, j);
+            let both = weights.sum(isa, i, j - 1, values) + weights.sum(isa, j, i, values);
+            let value = both + self.intercept[machine];
+            doubtful |= value.abs() <= self.sizes[machine].error(bounds);
+            value
+        });
+        Guess { class, doubtful }
     }
 
     /// Returns the decision values from kernel values against the support vectors, shape
@@ -353,7 +390,7 @@ impl Expansion {
     /// If the number of columns is not that of the support vectors.
     pub fn decision_from_kernel(&self, values: ArrayView2<f64>) -> Result<Array2<f64>> {
         let (rows, columns) = values.dim();
-        let total = self.weights.coefficients.len() / self.weights.height;
+        let total = self.weights.columns();
         if columns != total {
             return Err(Error::shape(
                 "kernel values",
@@ -366,21 +403,22 @@ impl Expansion {
 
     fn combine(&self, values: Vec<f64>, rows: usize) -> Array2<f64> {
         let mut values = values;
-        let total = self.weights.coefficients.len() / self.weights.height;
-        let mut sums = self.weights.apply(&mut values, total);
+        let mut sums = self.weights.apply(&mut values, self.weights.columns());
         sums.resize(rows * self.weights.sums(), 0.0);
         let mut decision = Array2::zeros((rows, self.intercept.len()));
-        for (sums, out) in sums.chunks(self.weights.sums()).zip(decision.rows_mut()) {
+        let out = decision.as_slice_mut().expect("new arrays are contiguous");
+        let outs = out.chunks_mut(self.intercept.len());
+        for (sums, out) in sums.chunks(self.weights.sums()).zip(outs) {
             self.pairs(sums, out);
         }
         decision
     }
 
-    /// Tells whether errors of the kernel values up to `bound` could change the class.
-    fn is_doubtful(&self, values: ArrayView1<f64>, bound: f64) -> bool {
-        let error = |machine: usize| bound * self.sizes[machine];
+    /// Tells whether errors within these bounds could change the class.
+    fn is_doubtful(&self, values: &[f64], bounds: Bounds) -> bool {
+        let error = |machine: usize| self.sizes[machine].error(bounds);
         match self.multiclass {
-            Multiclass::OneVsOne => {
+            Multiclass::OneVsOne | Multiclass::Dag => {
                 // Votes that are sure, and those that could be had at best.
                 let (mut sure, mut best) = (vec![0; self.classes], vec![0; self.classes]);
                 for i in 0..self.classes {
@@ -401,15 +439,6 @@ impl Expansion {
                 let certain = |a: usize| (0..self.classes).all(|b| a == b || beats(a, b));
                 !(0..self.classes).any(certain)
             }
-            Multiclass::Dag => {
-                let mut doubtful = false;
-                walk(self.classes, |i, j| {
-                    let machine = pair(self.classes, i, j);
-                    doubtful |= values[machine].abs() <= error(machine);
-                    values[machine]
-                });
-                doubtful
-            }
             Multiclass::OneVsRest => {
                 let highest = |m: usize| values[m] + error(m);
                 let lowest = |m: usize| values[m] - error(m);
@@ -421,8 +450,8 @@ impl Expansion {
     }
 
     /// Adds up what the support vectors contribute to every machine.
-    fn pairs(&self, sums: &[f64], mut out: ArrayViewMut1<f64>) {
-        let height = self.weights.height;
+    fn pairs(&self, sums: &[f64], out: &mut [f64]) {
+        let height = self.height();
         if self.classes == 1 || self.multiclass == Multiclass::OneVsRest {
             for ((out, sum), intercept) in out.iter_mut().zip(sums).zip(&self.intercept) {
                 *out = sum + intercept;
@@ -439,26 +468,70 @@ impl Expansion {
     }
 }
 
-/// How much an error of the kernel values may weigh in the sum of each pair's machine: rounding
-/// errors are independent, so their sum grows with the square root of the sum of squares, here
-/// with eight standard deviations; and never beyond the sum of the absolute coefficients.
-fn sizes(weights: &Weights, classes: usize, multiclass: Multiclass) -> Vec<f64> {
-    let total = weights.coefficients.len() / weights.height;
+/// A class found in f32, and whether errors could change it.
+#[derive(Clone, Copy, Debug)]
+struct Guess {
+    class: usize,
+    doubtful: bool,
+}
+
+impl Default for Guess {
+    /// No class has been found.
+    fn default() -> Self {
+        Guess {
+            class: 0,
+            doubtful: true,
+        }
+    }
+}
+
+/// How much errors weigh in a machine.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    /// That of independent errors, those of kernel values: their sum grows with the square root of
+    /// the sum of squares, here with eight standard deviations, and never beyond the next.
+    independent: f64,
+    /// The sum of the absolute coefficients.
+    absolute: f64,
+}
+
+impl Size {
+    fn new((absolute, squares): (f64, f64)) -> Self {
+        Size {
+            independent: (8.0 * squares.sqrt()).min(absolute),
+            absolute,
+        }
+    }
+
+    /// Bounds the error of the machine's value in f32.
+    fn error(&self, bounds: Bounds) -> f64 {
+        bounds.error * self.independent + Weights::<f32>::rounding() * bounds.value * self.absolute
+    }
+}
+
+fn sizes(
+    coefficients: &[f64],
+    segments: &[Range<usize>],
+    classes: usize,
+    multiclass: Multiclass,
+) -> Vec<Size> {
+    let total = segments.last().map_or(0, |last| last.end);
     let sums = |segment: usize, row: usize| {
-        let coefficients = &weights.coefficients[row * total..(row + 1) * total];
-        coefficients[weights.segments[segment].clone()]
+        let coefficients = &coefficients[row * total..(row + 1) * total];
+        coefficients[segments[segment].clone()]
             .iter()
             .fold((0.0, 0.0), |(a, s), c| (a + c.abs(), s + c * c))
     };
-    let size = |(absolute, squares): (f64, f64)| (8.0 * f64::sqrt(squares)).min(absolute);
     if classes == 1 || multiclass == Multiclass::OneVsRest {
-        return (0..weights.height).map(|row| size(sums(0, row))).collect();
+        return (0..multiclass.machines(classes))
+            .map(|row| Size::new(sums(0, row)))
+            .collect();
     }
     (0..classes)
         .flat_map(|i| (i + 1..classes).map(move |j| (i, j)))
         .map(|(i, j)| {
             let (a, b) = (sums(i, j - 1), sums(j, i));
-            size((a.0 + b.0, a.1 + b.1))
+            Size::new((a.0 + b.0, a.1 + b.1))
         })
         .collect()
 }

@@ -132,16 +132,20 @@ impl Multiclass {
             self.machines(classes),
             "one column per machine"
         );
-        decision
-            .rows()
-            .into_iter()
-            .map(|values| match self {
-                _ if classes < 2 => 0,
-                Multiclass::OneVsRest if classes > 2 => largest(values.iter().copied()),
-                Multiclass::Dag => walk(classes, |i, j| values[pair(classes, i, j)]),
-                _ => most_votes(classes, |pair| values[pair]),
-            })
+        let decision = decision.as_standard_layout();
+        let rows = decision.rows().into_iter();
+        rows.map(|values| self.winner(values.as_slice().unwrap_or(&[]), classes))
             .collect()
+    }
+
+    /// Returns the class for the values of all machines.
+    pub(crate) fn winner(self, values: &[f64], classes: usize) -> usize {
+        match self {
+            _ if classes < 2 => 0,
+            Multiclass::OneVsRest if classes > 2 => largest(values.iter().copied()),
+            Multiclass::Dag => walk(classes, |i, j| values[pair(classes, i, j)]),
+            _ => most_votes(classes, |pair| values[pair]),
+        }
     }
 }
 
