@@ -748,3 +748,23 @@ fn expansions_evaluate_or_say_why_not() {
         );
     }
 }
+
+// --- Newton steps.
+
+/// A large C leaves a badly conditioned system of the free variables, for which pair steps alone
+/// take tens of thousands.
+#[test]
+fn a_large_cost_takes_few_steps() {
+    let x = Array2::from_shape_fn((1000, 2), |(i, j)| {
+        let golden = [0.618_033_988_749_895, 0.754_877_666_246_693][j];
+        4.0 * (i as f64 * golden).fract()
+    });
+    let square = |i: usize| (x[[i, 0]].floor() + x[[i, 1]].floor()) as usize % 2;
+    let labels: Vec<usize> = (0..1000).map(square).collect();
+    let svc = Svc::new(Kernel::rbf(1.0)).c(1e4).tolerance(1e-4);
+    let model = svc.fit(x.view(), &labels).expect("a model");
+    let report = model.reports()[0];
+    assert_eq!(report.status, Status::Converged);
+    assert!(report.gap <= 1.1e-4);
+    assert!(report.iterations < 15_000, "{} steps", report.iterations);
+}

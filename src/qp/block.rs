@@ -19,6 +19,7 @@
 //! last variable takes it up: see [`qp`](crate::qp).
 
 mod nested;
+mod newton;
 
 use super::kkt::{Point, grow_offset, shrink_offset};
 use super::smo::Selection;
@@ -234,10 +235,11 @@ impl<T: Real> Block<T> {
     }
 
     /// Steps until the block's own gap is at most `tolerance`, `max_steps` are done or `stop` says
-    /// so. Returns the number of steps.
+    /// so, with a Newton step now and then if `newton`. Returns the number of steps.
     pub fn solve(
         &mut self,
         selection: Selection,
+        newton: bool,
         tolerance: f64,
         max_steps: u64,
         stop: &dyn Fn() -> bool,
@@ -245,6 +247,7 @@ impl<T: Real> Block<T> {
         let isa = Isa::detect();
         let mut steps = 0;
         let mut found = self.step_and_select(isa, 0, 0, T::ZERO);
+        let mut next_newton = self.newton_interval();
         while steps < max_steps {
             let Extremes { m, i, big_m, j } = found;
             let gap = m.to_f64() - big_m.to_f64();
@@ -253,6 +256,15 @@ impl<T: Real> Block<T> {
             }
             if steps % STEPS_BETWEEN_POLLS == 0 && stop() {
                 break;
+            }
+            if newton && steps >= next_newton {
+                let moved = self.newton(isa);
+                next_newton = steps + self.newton_interval();
+                if moved {
+                    found = self.step_and_select(isa, 0, 0, T::ZERO);
+                    steps += 1;
+                    continue;
+                }
             }
             let j = match selection {
                 Selection::FirstOrder => j,

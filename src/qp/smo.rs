@@ -692,7 +692,8 @@ impl<T: Precision> Run<'_, '_, T> {
                 return Ok(None);
             }
             steps = if self.matrix.may_be_indefinite() {
-                self.double.solve(selection, target, budget, &stop)
+                // Pair steps only, as LIBSVM takes them.
+                self.double.solve(selection, false, target, budget, &stop)
             } else {
                 self.double.solve_nested(selection, target, budget, &stop)
             };

@@ -29,7 +29,7 @@ impl<T: Real> Block<T> {
         stop: &dyn Fn() -> bool,
     ) -> u64 {
         if self.size <= LARGE {
-            return self.solve(selection, tolerance, max_steps, stop);
+            return self.solve(selection, true, tolerance, max_steps, stop);
         }
         let isa = Isa::detect();
         let mut inner = self.nested.take().unwrap_or_default();
@@ -43,13 +43,13 @@ impl<T: Real> Block<T> {
             // All free variables depend on each other and belong together.
             let small = SMALL.max(self.free() / 4 * 5 + 2 * VIOLATORS);
             if small > self.size / 4 * 3 {
-                steps += self.solve(selection, tolerance, max_steps - steps, stop);
+                steps += self.solve(selection, true, tolerance, max_steps - steps, stop);
                 break;
             }
             let chosen = self.choose(&thresholds, small);
             inner.take_from(self, &chosen);
             let target = tolerance.max(SHARE * gap_now);
-            let done = inner.solve(selection, target, max_steps - steps, stop);
+            let done = inner.solve(selection, true, target, max_steps - steps, stop);
             if done == 0 {
                 break; // rounding hides the violation
             }
@@ -69,7 +69,7 @@ impl<T: Real> Block<T> {
     }
 
     /// Counts the free variables.
-    fn free(&self) -> usize {
+    pub(super) fn free(&self) -> usize {
         self.places().filter(|&k| self.point(k).is_free()).count()
     }
 
@@ -151,7 +151,7 @@ impl<T: Real> Block<T> {
 }
 
 dispatch! {
-    fn add_multiple<T: Real>(factor: T, row: &[T], gradient: &mut [T]) = add_multiple_body
+    pub(super) fn add_multiple<T: Real>(factor: T, row: &[T], gradient: &mut [T]) = add_multiple_body
 }
 
 #[inline(always)]
