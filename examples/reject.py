@@ -5,9 +5,8 @@ the fewer rows are classified, and the fewer of these wrongly. Run it, or give t
 to draw: python examples/reject.py [reject.png]
 """
 
-import sys
-
 import numpy as np
+from _gallery import picture, table
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -36,13 +35,14 @@ def main() -> None:
     """Print the curves, and draw them if a file is named."""
     curves = {name: curve(multiclass) for multiclass, name in STRATEGIES.items()}
     for name, points in curves.items():
-        print(f"{name}\n{'threshold':>10} {'rejected':>9} {'accuracy':>9}")
-        for threshold, rejected, accuracy in points:
-            print(f"{threshold:10.1f} {rejected:9.1%} {accuracy:9.2%}")
-    if len(sys.argv) > 1:
-        import matplotlib.pyplot as plt
+        table(
+            name,
+            ("threshold", "rejected", "accuracy"),
+            [(f"{t:.1f}", f"{rejected:.1%}", f"{right:.2%}") for t, rejected, right in points],
+        )
 
-        figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+    def draw(figure):
+        axes = figure.subplots()
         for name, points in curves.items():
             _, rejected, accuracy = zip(*points, strict=True)
             axes.plot(
@@ -51,7 +51,8 @@ def main() -> None:
         axes.set(xlabel="rejected, %", ylabel="right among the others, %", title="Noisy digits")
         axes.grid(alpha=0.3)
         axes.legend()
-        figure.savefig(sys.argv[1], dpi=120)
+
+    picture(draw)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! solved by SMO in blocks: rows of the kernel matrix are computed as tiles of a matrix product,
-//! kept in a cache, and a small dense problem is solved at a time ([`qp::Smo`]).
+//! kept in a cache, and a small dense problem is solved at a time ([`qp::Smo`]); or by the
+//! Kernel-Adatron, one coefficient at a time ([`qp::Adatron`]).
 //!
 //! ```
 //! use mercer::{Kernel, Svc};
@@ -31,7 +32,7 @@
 //! | [`data`] | [`Samples`]: owned rows, dense or CSR, `f32` or `f64` |
 //! | [`kernel`] | [`Kernel`] functions, evaluated in tiles |
 //! | [`matrix`] | the kernel matrix on demand, and its row cache |
-//! | [`qp`] | the quadratic programme and its solver |
+//! | [`qp`] | the quadratic programme and its solvers |
 //! | [`formulation`] | machines as quadratic programmes |
 //! | [`model`] | trained machines, classification into many classes |
 

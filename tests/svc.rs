@@ -632,7 +632,7 @@ fn one_vs_one_checks_its_arguments() {
             classes,
             cost,
             margin,
-            &Smo::default(),
+            &Smo::default().into(),
             &Unwatched,
         )
         .expect_err("refused")

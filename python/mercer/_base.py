@@ -16,14 +16,16 @@ from mercer import _core
 from mercer._data import MatrixLike, RowsLike, joined, length, sparse_as_configured
 from mercer._params import (
     check_bool,
+    check_choice,
     check_coef0,
     check_degree,
     check_gamma,
     check_integer,
     check_positive,
+    check_real,
     naming,
 )
-from mercer._report import Report
+from mercer._report import History, Report, history_of
 from mercer._sources import KernelFunction, KernelSource, source_of
 from mercer._threads import thread_count
 from mercer._verbose import ProgressLine
@@ -72,6 +74,9 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
     max_iter: Any
     max_time: Any
     n_jobs: Any
+    # Machines that only SMO can train have no such parameters.
+    solver: Any = "smo"
+    eta: Any = 1.0
 
     support_: NDArray[np.int32]
     support_vectors_: Any
@@ -81,6 +86,7 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
     shape_fit_: tuple[int | None, ...]
     report_: Report
     fit_status_: int
+    history_: History | list[History]
 
     # The kernel of the model, its parameters being numbers: later changes of the estimator's
     # parameters leave a fitted model as it is.
@@ -99,6 +105,13 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
         check_gamma(self.gamma)
         check_coef0(self.coef0)
         check_bool("shrinking", self.shrinking)
+        check_choice("solver", self.solver, ("smo", "adatron"))
+        check_real(
+            "eta",
+            self.eta,
+            "above 0 and below 2 (outside, steps overshoot and the objective need not rise)",
+            lambda eta: 0.0 < eta < 2.0,
+        )
         check_positive("tol", self.tol)
         self._cache_bytes()
         if not isinstance(self.verbose, bool | np.bool_):
@@ -206,6 +219,8 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
             fit = solve(
                 samples=samples,
                 kernel=function,
+                solver=str(self.solver),
+                eta=float(self.eta),
                 tol=float(self.tol),
                 shrinking=bool(self.shrinking),
                 cache_bytes=self._cache_bytes(),
@@ -236,6 +251,10 @@ class BaseKernelMachine(_ExpansionSlot, BaseEstimator):
         self.dual_coef_ = sparse_as_configured(dual_coef) if as_sparse else dual_coef
         self.shape_fit_ = X.shape if hasattr(X, "shape") else (length(X),)
         self.report_ = report
+        self.__dict__.pop("history_", None)
+        if self.solver == "adatron":
+            histories = [history_of(table, sign) for table in fit.histories]
+            self.history_ = histories[0] if len(histories) == 1 else histories
         self.fit_status_ = int(report.status != "converged")
         self._set_results(fit, rows)
 

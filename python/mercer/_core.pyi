@@ -103,6 +103,9 @@ class Fit:
     @property
     def reports(self) -> list[Report]: ...
     @property
+    def histories(self) -> list[NDArray[np.float64]]:
+        """The epochs of each machine: columns objective, margin, bias, gap; no rows for 'smo'."""
+    @property
     def epsilon(self) -> float | None:
         """Half the width of the tube that `fit_nu_svr` found."""
     @property
@@ -112,7 +115,8 @@ class Fit:
     def squared_norm(self) -> float | None:
         """The squared norm of the centre of `fit_svdd`."""
 
-# max_iter counts pair steps of each machine, -1 for no limit; max_time is in seconds for the whole
+# solver is 'smo' or 'adatron'; shrinking is of use to the first, eta to the second. max_iter counts
+# pair steps or epochs of each machine, -1 for no limit; max_time is in seconds for the whole
 # call. progress(machine, n_machines, iterations, gap, seconds) is called on this thread about ten
 # times a second.
 
@@ -125,6 +129,9 @@ def fit_svc(
     squared: bool,
     intercept: str,
     multiclass: str,
+    start: NDArray[np.float64] | None = None,
+    solver: str,
+    eta: float,
     tol: float,
     shrinking: bool,
     cache_bytes: int | None,
@@ -136,7 +143,8 @@ def fit_svc(
     """Train on labels 0..k-1, where an error on row i costs cost[i].
 
     multiclass is 'ovo' (k(k-1)/2 machines) or, for k >= 3, 'ovr' (k machines). A cost may be
-    infinite (a hard margin). intercept is 'free', 'none' or 'penalized'.
+    infinite (a hard margin). intercept is 'free', 'none' or 'penalized'. With two classes, start
+    may hold coefficients of the rows to begin with, within their bounds (positive for label 0).
     """
 
 def fit_nu_svc(
@@ -147,6 +155,8 @@ def fit_nu_svc(
     *,
     nu: float,
     multiclass: str,
+    solver: str,
+    eta: float,
     tol: float,
     shrinking: bool,
     cache_bytes: int | None,
@@ -170,6 +180,8 @@ def fit_svr(
     epsilon: float,
     squared: bool,
     intercept: str,
+    solver: str,
+    eta: float,
     tol: float,
     shrinking: bool,
     cache_bytes: int | None,
@@ -187,6 +199,8 @@ def fit_nu_svr(
     kernel: Kernel,
     *,
     nu: float,
+    solver: str,
+    eta: float,
     tol: float,
     shrinking: bool,
     cache_bytes: int | None,
@@ -204,6 +218,8 @@ def fit_one_class(
     *,
     nu: float,
     squared: bool,
+    solver: str,
+    eta: float,
     tol: float,
     shrinking: bool,
     cache_bytes: int | None,
@@ -221,6 +237,8 @@ def fit_svdd(
     *,
     nu: float,
     squared: bool,
+    solver: str,
+    eta: float,
     tol: float,
     shrinking: bool,
     cache_bytes: int | None,

@@ -45,6 +45,8 @@ class BaseOutlierDetector(OutlierMixin, BaseKernelMachine):
         verbose: bool | int = False,
         max_iter: int = -1,
         loss: str = "hinge",
+        solver: str = "smo",
+        eta: float = 1.0,
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -59,6 +61,8 @@ class BaseOutlierDetector(OutlierMixin, BaseKernelMachine):
         self.verbose = verbose
         self.max_iter = max_iter
         self.loss = loss
+        self.solver = solver
+        self.eta = eta
         self.max_time = max_time
         self.n_jobs = n_jobs
 

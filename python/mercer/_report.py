@@ -2,10 +2,17 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mercer import _core
 
-__all__ = ["MachineReport", "Report"]
+__all__ = ["History", "MachineReport", "Report", "history_of"]
+
+#: The epochs of one machine: arrays "objective", "margin", "bias" and "gap".
+History: TypeAlias = dict[str, NDArray[np.float64]]
 
 #: From the best to the worst.
 _STATUSES = ("converged", "max_iterations", "time_limit", "diverged", "interrupted")
@@ -24,7 +31,7 @@ class MachineReport:
     objective : float
         Value of the dual objective, to be minimised.
     iterations : int
-        Number of pairs of coefficients optimised.
+        Number of pairs of coefficients optimised; of the solver 'adatron', the number of epochs.
     kernel_evaluations : int
         Number of kernel values computed.
     cache_hits, cache_misses : int
@@ -134,3 +141,9 @@ class Report:
             f"cache_hits={self.cache_hits}, cache_misses={self.cache_misses}, "
             f"seconds={self.seconds:.3g}, machines={len(self)})"
         )
+
+
+def history_of(table: NDArray[np.float64], sign: float) -> History:
+    """Name the columns of the core's epochs; `sign` is -1.0 where the model's bias is negated."""
+    objective, margin, bias, gap = table.T.copy()
+    return {"objective": objective, "margin": margin, "bias": sign * bias + 0.0, "gap": gap}

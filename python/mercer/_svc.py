@@ -67,7 +67,8 @@ class SVC(BaseClassifier):
     verbose : bool, default=False
         Whether to show progress on stderr.
     max_iter : int, default=-1
-        Largest number of iterations of each machine, -1 for no limit.
+        Largest number of iterations of each machine, which are epochs for 'adatron', -1 for no
+        limit.
     decision_function_shape : {'ovo', 'ovr'}, default='ovr'
         What `decision_function` returns for more than two classes: one value per class ('ovr') or
         the values of all machines ('ovo'). It does not change training, and has no effect if
@@ -90,6 +91,13 @@ class SVC(BaseClassifier):
         against the rest; the largest value wins. 'dag' trains as 'ovo' and compares the first and
         the last of the list of all classes, of which the loser is dropped, until one is left:
         n_classes - 1 comparisons. See the notes.
+    solver : {'smo', 'adatron'}, default='smo'
+        The training algorithm: sequential minimal optimisation, or the Kernel-Adatron, which goes
+        through all coefficients one at a time, in an order drawn anew for every epoch (always the
+        same for the same data). Both end at the same solution, with the same `tol`.
+    eta : float, default=1.0
+        Length of the steps of 'adatron' as a share of those that would be best alone: above 0 and
+        below 2. Not used by 'smo'.
     max_time : float, default=None
         Seconds after which training stops, None for no limit.
     n_jobs : int, default=None
@@ -113,6 +121,12 @@ class SVC(BaseClassifier):
         the machine of class c against the rest.
     fit_status_ : int
         0 if the solver converged, 1 if a limit ended the fit or it diverged.
+    history_ : dict of ndarray
+        Only with ``solver='adatron'``: "objective" (the dual objective, maximised, at the bias of
+        the epoch), "margin" (1 when the closest rows of both classes are on the margin, rows at
+        the bound `C` left out), "bias" and "gap" (largest violation of the optimality
+        conditions), with an entry for each epoch. A list of such
+        dicts, in the order of `report_`, if there are several machines.
     intercept_ : ndarray of shape (n_machines,)
         The constants of the decision functions, zeros without an intercept.
         Their order is (0, 1), (0, 2), ..., (1, 2), ... for 'ovo' and 'dag', positive for the first
@@ -123,7 +137,7 @@ class SVC(BaseClassifier):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if `X` has names that are all strings.
     n_iter_ : ndarray of shape (n_machines,)
-        Iterations of each machine.
+        Iterations of each machine; epochs for 'adatron'.
     support_ : ndarray of shape (n_SV,)
         The rows that are support vectors of any machine, by class and then by number.
     support_vectors_ : ndarray or sparse matrix of shape (n_SV, n_features)
@@ -230,6 +244,8 @@ class SVC(BaseClassifier):
         loss: str = "hinge",
         fit_intercept: bool | str = True,
         multiclass: str = "ovo",
+        solver: str = "smo",
+        eta: float = 1.0,
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -250,6 +266,8 @@ class SVC(BaseClassifier):
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.multiclass = multiclass
+        self.solver = solver
+        self.eta = eta
         self.max_time = max_time
         self.n_jobs = n_jobs
 

@@ -64,11 +64,18 @@ class SVDD(BaseOutlierDetector):
     verbose : bool, default=False
         Whether to show progress on stderr.
     max_iter : int, default=-1
-        Largest number of iterations, -1 for no limit.
+        Largest number of iterations, which are epochs for 'adatron', -1 for no limit.
     loss : {'hinge', 'squared_hinge'}, default='hinge'
         How outliers are counted: by how far outside they are, or by the square of that. With the
         square, `nu` bounds no share: it is twice the mean of max(0, |phi(x_i) - a|^2 - R^2). Where
         the data are closer together than that, R^2 is negative and every row outside.
+    solver : {'smo', 'adatron'}, default='smo'
+        The training algorithm: sequential minimal optimisation, or the Kernel-Adatron, which goes
+        through all coefficients one at a time, in an order drawn anew for every epoch (always the
+        same for the same data). Both end at the same solution, with the same `tol`.
+    eta : float, default=1.0
+        Length of the steps of 'adatron' as a share of those that would be best alone: above 0 and
+        below 2. Not used by 'smo'.
     max_time : float, default=None
         Seconds after which training stops, None for no limit.
     n_jobs : int, default=None
@@ -83,6 +90,10 @@ class SVDD(BaseOutlierDetector):
         The coefficients of the support vectors in the centre, which sum to 1; sparse if `X` was.
     fit_status_ : int
         0 if the solver converged, 1 if a limit ended the fit.
+    history_ : dict of ndarray
+        Only with ``solver='adatron'``: "objective" (the dual objective, maximised, at the bias of
+        the epoch), "margin" (NaN here), "bias" and "gap" (largest violation of the optimality
+        conditions), with an entry for each epoch.
     intercept_ : ndarray of shape (1,)
         Minus the squared norm of the centre: score_samples of a row z is
         2 sum_i beta_i k(x_i, z) - k(z, z) + intercept_.
@@ -91,7 +102,7 @@ class SVDD(BaseOutlierDetector):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if `X` has names that are all strings.
     n_iter_ : int
-        Number of iterations.
+        Number of iterations; epochs for 'adatron'.
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
     offset_ : ndarray of shape (1,)

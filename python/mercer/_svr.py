@@ -62,13 +62,20 @@ class SVR(BaseRegressor):
     verbose : bool, default=False
         Whether to show progress on stderr.
     max_iter : int, default=-1
-        Largest number of iterations, -1 for no limit.
+        Largest number of iterations, which are epochs for 'adatron', -1 for no limit.
     loss : {'epsilon_insensitive', 'squared_epsilon_insensitive'}, \
             default='epsilon_insensitive'
         How errors are counted: by how far they are outside the tube, or by the square of that.
     fit_intercept : bool or 'penalized', default=True
         True for a constant b that costs nothing, False for b = 0, 'penalized' for a b that counts
         as one more weight: b^2 / 2 is added to the objective, which is to add 1 to the kernel.
+    solver : {'smo', 'adatron'}, default='smo'
+        The training algorithm: sequential minimal optimisation, or the Kernel-Adatron, which goes
+        through all coefficients one at a time, in an order drawn anew for every epoch (always the
+        same for the same data). Both end at the same solution, with the same `tol`.
+    eta : float, default=1.0
+        Length of the steps of 'adatron' as a share of those that would be best alone: above 0 and
+        below 2. Not used by 'smo'.
     max_time : float, default=None
         Seconds after which training stops, None for no limit.
     n_jobs : int, default=None
@@ -83,6 +90,10 @@ class SVR(BaseRegressor):
         The coefficients of the support vectors; sparse if `X` was.
     fit_status_ : int
         0 if the solver converged, 1 if a limit ended the fit or it diverged.
+    history_ : dict of ndarray
+        Only with ``solver='adatron'``: "objective" (the dual objective, maximised, at the bias of
+        the epoch), "margin" (NaN here), "bias" and "gap" (largest violation of the optimality
+        conditions), with an entry for each epoch.
     intercept_ : ndarray of shape (1,)
         The constant of f, zero without an intercept.
     n_features_in_ : int
@@ -90,7 +101,7 @@ class SVR(BaseRegressor):
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features, if `X` has names that are all strings.
     n_iter_ : int
-        Number of iterations.
+        Number of iterations; epochs for 'adatron'.
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
     shape_fit_ : tuple of int
@@ -132,6 +143,8 @@ class SVR(BaseRegressor):
         max_iter: int = -1,
         loss: str = "epsilon_insensitive",
         fit_intercept: bool | str = True,
+        solver: str = "smo",
+        eta: float = 1.0,
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -148,6 +161,8 @@ class SVR(BaseRegressor):
         self.max_iter = max_iter
         self.loss = loss
         self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.eta = eta
         self.max_time = max_time
         self.n_jobs = n_jobs
 

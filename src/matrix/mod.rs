@@ -709,6 +709,12 @@ impl<'a, T: Precision> CachedRows<'a, T> {
         self.cache.len()
     }
 
+    /// Tells whether the whole row of a variable is held.
+    pub fn holds(&self, variable: u32) -> bool {
+        let slot = self.cache.peek(variable);
+        slot.is_some_and(|slot| self.cache.length(slot) == self.order.len())
+    }
+
     /// Returns the row of a variable that was just fetched.
     ///
     /// # Panics

@@ -5,7 +5,7 @@ use super::predictor::Predictor;
 use crate::data::Samples;
 use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::qp::Report;
+use crate::qp::{Epoch, Report};
 use ndarray::ArrayView2;
 
 /// A trained machine without classes: f(x) = sum_i beta_i k(x_i, x) + b.
@@ -27,17 +27,26 @@ pub struct Machine {
     pub intercept: f64,
     /// What the solver did.
     pub report: Report,
+    /// Its epochs, if it was [`Adatron`](crate::qp::Adatron).
+    pub history: Vec<Epoch>,
 }
 
 impl Machine {
     /// Keeps the coefficients that are not zero; `rows[i]` is the row of `beta[i]`.
-    pub(super) fn new(rows: &[usize], beta: &[f64], intercept: f64, report: Report) -> Self {
+    pub(super) fn new(
+        rows: &[usize],
+        beta: &[f64],
+        intercept: f64,
+        report: Report,
+        history: Vec<Epoch>,
+    ) -> Self {
         let kept = || rows.iter().zip(beta).filter(|&(_, &beta)| beta != 0.0);
         Machine {
             support: kept().map(|(&row, _)| row).collect(),
             dual_coef: kept().map(|(_, &beta)| beta).collect(),
             intercept,
             report,
+            history,
         }
     }
 

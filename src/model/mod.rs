@@ -11,6 +11,8 @@ mod one_class;
 mod one_vs_one;
 mod one_vs_rest;
 mod predictor;
+#[cfg(feature = "python")]
+mod resume;
 mod svc;
 mod svdd;
 mod svr;
@@ -23,6 +25,8 @@ pub use nu_svr::NuSvr;
 pub use one_class::{OneClassModel, OneClassSvm};
 pub use one_vs_one::{Margin, OneVsOne};
 pub use one_vs_rest::OneVsRest;
+#[cfg(feature = "python")]
+pub(crate) use resume::fit_from;
 pub use svc::{Svc, SvcModel};
 pub use svdd::{Svdd, SvddModel};
 pub use svr::{Svr, SvrModel};

@@ -4,7 +4,7 @@ use super::{Margin, OneVsOne, OneVsRest};
 use crate::data::Samples;
 use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::qp::{Monitor, Report, Smo};
+use crate::qp::{Epoch, Monitor, Report, Solver};
 use ndarray::{Array2, ArrayView2};
 
 /// The trained machines of a classifier.
@@ -31,15 +31,17 @@ pub struct Machines {
     pub intercept: Vec<f64>,
     /// What the solver did for each machine.
     pub reports: Vec<Report>,
+    /// The epochs of each machine, if the solver was [`Adatron`](crate::qp::Adatron).
+    pub histories: Vec<Vec<Epoch>>,
 }
 
 /// Trains as [`OneVsOne`], to be decided by a walk of the graph: [`Multiclass::Dag`].
 ///
 /// ```
-/// use mercer::{Kernel, Samples, model::{Dag, Margin}, qp::{Smo, Unwatched}};
+/// use mercer::{Kernel, Samples, model::{Dag, Margin}, qp::{Solver, Unwatched}};
 /// let samples = Samples::try_from(ndarray::array![[0.0], [1.0], [3.0]].view())?;
-/// let (kernel, smo, margin) = (Kernel::rbf(1.0), Smo::default(), Margin::Nu(0.5));
-/// let trained = Dag::fit(&kernel, &samples, &[0, 1, 2], 3, &[1.0; 3], margin, &smo, &Unwatched)?;
+/// let (kernel, solver, margin) = (Kernel::rbf(1.0), Solver::default(), Margin::Nu(0.5));
+/// let trained = Dag::fit(&kernel, &samples, &[0, 1, 2], 3, &[1.0; 3], margin, &solver, &Unwatched)?;
 /// assert_eq!(trained.intercept.len(), 3);
 /// # Ok::<(), mercer::Error>(())
 /// ```
@@ -71,12 +73,12 @@ impl Multiclass {
     /// machine, whatever the strategy.
     ///
     /// ```
-    /// # use mercer::{Kernel, Samples, model::{Margin, Multiclass}, qp::{Smo, Unwatched}};
+    /// # use mercer::{Kernel, Samples, model::{Margin, Multiclass}, qp::{Solver, Unwatched}};
     /// let samples = Samples::try_from(ndarray::array![[0.0], [1.0]].view())?;
-    /// let (kernel, smo, margin) = (Kernel::rbf(1.0), Smo::default(), Margin::Nu(0.5));
+    /// let (kernel, solver, margin) = (Kernel::rbf(1.0), Solver::default(), Margin::Nu(0.5));
     /// let strategy = Multiclass::OneVsRest;
     /// let trained =
-    ///     strategy.fit(&kernel, &samples, &[0, 1], 2, &[1.0; 2], margin, &smo, &Unwatched)?;
+    ///     strategy.fit(&kernel, &samples, &[0, 1], 2, &[1.0; 2], margin, &solver, &Unwatched)?;
     /// assert_eq!(trained.intercept.len(), 1);
     /// # Ok::<(), mercer::Error>(())
     /// ```
@@ -92,14 +94,16 @@ impl Multiclass {
         classes: usize,
         cost: &[f64],
         margin: Margin,
-        smo: &Smo,
+        solver: &Solver,
         monitor: &dyn Monitor,
     ) -> Result<Machines> {
         let fit = match self {
             Multiclass::OneVsRest if classes > 2 => OneVsRest::fit,
             _ => OneVsOne::fit,
         };
-        fit(kernel, samples, labels, classes, cost, margin, smo, monitor)
+        fit(
+            kernel, samples, labels, classes, cost, margin, solver, monitor,
+        )
     }
 
     /// Returns how many machines there are for so many classes; a classifier of two has one, and so

@@ -4,7 +4,7 @@ use super::{Margin, Multiclass, SvcModel};
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::qp::{Monitor, Smo, Unwatched};
+use crate::qp::{Monitor, Solver, Unwatched};
 
 /// A support vector classifier in which nu, an upper bound on the share of margin errors and a
 /// lower bound on that of support vectors, takes the place of C. Of more than two classes, a pair
@@ -23,7 +23,7 @@ pub struct NuSvc {
     kernel: Kernel,
     nu: f64,
     multiclass: Multiclass,
-    smo: Smo,
+    solver: Solver,
 }
 
 solver_settings!(NuSvc, ".fit(x.view(), &[0, 1, 0, 1])", ".reports()[0]");
@@ -42,7 +42,7 @@ impl NuSvc {
             kernel,
             nu: 0.5,
             multiclass: Multiclass::OneVsOne,
-            smo: Smo::default(),
+            solver: Solver::default(),
         }
     }
 
@@ -123,7 +123,7 @@ impl NuSvc {
         L: Ord + Clone,
     {
         let margin = Margin::Nu(self.nu);
-        let machines = (&self.kernel, &self.smo, margin, self.multiclass);
+        let machines = (&self.kernel, &self.solver, margin, self.multiclass);
         SvcModel::fit(
             machines,
             x.try_into()?,

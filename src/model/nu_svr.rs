@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::formulation::nu_svr;
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
-use crate::qp::{Monitor, Smo, Unwatched};
+use crate::qp::{Monitor, Solver, Unwatched};
 
 /// Support vector regression in which nu, an upper bound on the share of errors and a lower bound
 /// on that of support vectors, takes the place of the width of the tube.
@@ -23,7 +23,7 @@ pub struct NuSvr {
     kernel: Kernel,
     c: f64,
     nu: f64,
-    smo: Smo,
+    solver: Solver,
 }
 
 solver_settings!(NuSvr, ".fit(x.view(), &[0.0, 1.0, 2.0, 3.0])", ".report()");
@@ -43,7 +43,7 @@ impl NuSvr {
             kernel,
             c: 1.0,
             nu: 0.5,
-            smo: Smo::default(),
+            solver: Solver::default(),
         }
     }
 
@@ -139,12 +139,18 @@ impl NuSvr {
         let both = [rows.as_slice(), &rows].concat();
         let matrix = KernelMatrix::new(&self.kernel, samples, both)?;
         monitor.machine(0, 1);
-        let solution = self.smo.solve(&problem, &matrix, monitor)?;
+        let solution = self.solver.solve(&problem, &matrix, monitor)?;
         let (above, below) = solution.beta.split_at(rows.len());
         let beta: Vec<f64> = above.iter().zip(below).map(|(a, b)| a + b).collect();
         // Below zero only by the tolerance.
         let epsilon = ((solution.biases[0] - solution.biases[1]) / 2.0).max(0.0);
-        let machine = Machine::new(&rows, &beta, solution.bias, solution.report);
+        let machine = Machine::new(
+            &rows,
+            &beta,
+            solution.bias,
+            solution.report,
+            solution.history,
+        );
         Ok((machine, epsilon))
     }
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formulation::{Loss, one_class};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
-use crate::qp::{Monitor, Report, Smo, Unwatched};
+use crate::qp::{Monitor, Report, Solver, Unwatched};
 
 /// A detector of novelty: the plane that parts the samples from the origin, nu being an upper bound
 /// on the share of samples outside.
@@ -24,7 +24,7 @@ pub struct OneClassSvm {
     kernel: Kernel,
     nu: f64,
     loss: Loss,
-    smo: Smo,
+    solver: Solver,
 }
 
 solver_settings!(OneClassSvm, ".nu(0.9).fit(x.view())", ".report()");
@@ -44,7 +44,7 @@ impl OneClassSvm {
             kernel,
             nu: 0.5,
             loss: Loss::Linear,
-            smo: Smo::default(),
+            solver: Solver::default(),
         }
     }
 
@@ -145,12 +145,13 @@ impl OneClassSvm {
         let problem = one_class(&take(weights, &rows), self.nu, self.loss)?;
         let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
         monitor.machine(0, 1);
-        let solution = self.smo.solve(&problem, &matrix, monitor)?;
+        let solution = self.solver.solve(&problem, &matrix, monitor)?;
         Ok(Machine::new(
             &rows,
             &solution.beta,
             solution.bias,
             solution.report,
+            solution.history,
         ))
     }
 }

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::formulation::{Intercept, Loss, check_nu, largest_nu, normalized, nu_svc, svc};
 use crate::kernel::Kernel;
 use crate::matrix::{Classes, KernelMatrix, fair_share};
-use crate::qp::{DualProblem, Monitor, Smo, Solution};
+use crate::qp::{DualProblem, Monitor, Solution, Solver};
 use ndarray::Array2;
 use rayon::prelude::*;
 use std::time::Instant;
@@ -71,12 +71,12 @@ impl Margin {
 /// for i.
 ///
 /// ```
-/// use mercer::{Kernel, Samples, model::{Margin, OneVsOne}, qp::{Smo, Unwatched}};
+/// use mercer::{Kernel, Samples, model::{Margin, OneVsOne}, qp::{Solver, Unwatched}};
 /// use mercer::formulation::{Intercept, Loss};
 /// let samples = Samples::try_from(ndarray::array![[-1.0], [1.0]].view())?;
 /// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
 /// let trained = OneVsOne::fit(
-///     &Kernel::linear(), &samples, &[0, 1], 2, &[10.0, 10.0], margin, &Smo::default(), &Unwatched,
+///     &Kernel::linear(), &samples, &[0, 1], 2, &[10.0, 10.0], margin, &Solver::default(), &Unwatched,
 /// )?;
 /// assert_eq!(trained.support, [0, 1]);
 /// assert_eq!(trained.dual_coef, ndarray::array![[0.5, -0.5]]);
@@ -90,11 +90,11 @@ impl OneVsOne {
     /// cost zero are left out.
     ///
     /// ```
-    /// # use mercer::{Kernel, Samples, model::{Margin, OneVsOne}, qp::{Smo, Unwatched}};
+    /// # use mercer::{Kernel, Samples, model::{Margin, OneVsOne}, qp::{Solver, Unwatched}};
     /// let samples = Samples::try_from(ndarray::array![[0.0], [1.0], [3.0]].view())?;
     /// let (labels, weights, margin) = ([0, 1, 2], [1.0; 3], Margin::Nu(0.5));
     /// let trained = OneVsOne::fit(
-    ///     &Kernel::linear(), &samples, &labels, 3, &weights, margin, &Smo::default(), &Unwatched,
+    ///     &Kernel::linear(), &samples, &labels, 3, &weights, margin, &Solver::default(), &Unwatched,
     /// )?;
     /// assert_eq!((trained.intercept.len(), trained.dual_coef.dim()), (3, (2, 3)));
     /// # Ok::<(), mercer::Error>(())
@@ -102,7 +102,7 @@ impl OneVsOne {
     ///
     /// # Errors
     /// If lengths differ, a cost is negative, a class is empty, nu is not feasible for any pair of
-    /// classes, or as [`Smo::solve`].
+    /// classes, or as [`Solver::solve`].
     #[allow(clippy::too_many_arguments)] // the whole of a fit
     pub fn fit(
         kernel: &Kernel,
@@ -111,7 +111,7 @@ impl OneVsOne {
         classes: usize,
         cost: &[f64],
         margin: Margin,
-        smo: &Smo,
+        solver: &Solver,
         monitor: &dyn Monitor,
     ) -> Result<Machines> {
         let started = Instant::now();
@@ -125,11 +125,8 @@ impl OneVsOne {
         // A pair of classes that differ too much in weight for nu has as much of it as it can.
         let limit = |pair: usize| largest_nu(weights[pairs[pair].0], weights[pairs[pair].1]);
         // One budget of memory for all machines.
-        let bytes = smo.cache_bytes.unwrap_or_else(fair_share);
-        let smo = Smo {
-            cache_bytes: Some(bytes),
-            ..*smo
-        };
+        let mut solver = *solver;
+        let bytes = solver.cache_bytes_mut().unwrap_or_else(fair_share);
         let pose = |pair: usize| {
             let (i, j) = pairs[pair];
             let rows = [members[i].as_slice(), &members[j]].concat();
@@ -150,16 +147,13 @@ impl OneVsOne {
             monitor.machine(pair, pairs.len());
             let (problem, rows) = pose(pair)?;
             // One budget of time for all machines.
-            let mut smo = smo.since(started);
-            let matrix = match &shared {
-                Some(classes) => {
-                    smo.cache_bytes = Some(bytes / 2);
-                    classes.pair(pairs[pair].0, pairs[pair].1)
-                }
-                None => KernelMatrix::new(kernel, samples, rows)?,
+            let mut solver = solver.since(started);
+            let (matrix, bytes) = match &shared {
+                Some(classes) => (classes.pair(pairs[pair].0, pairs[pair].1), bytes / 2),
+                None => (KernelMatrix::new(kernel, samples, rows)?, bytes),
             };
-            smo.cache_bytes = smo.cache_bytes.map(|bytes| bytes / side_by_side);
-            let solution = smo.solve(&problem, &matrix, monitor)?;
+            *solver.cache_bytes_mut() = Some(bytes / side_by_side);
+            let solution = solver.solve(&problem, &matrix, monitor)?;
             Ok(margin.machine(solution, &problem, &matrix))
         };
         let (small, large): (Vec<usize>, Vec<usize>) =
@@ -227,7 +221,11 @@ pub(super) fn members_of(
 }
 
 /// Collects the solutions of all pairs into one set of support vectors.
-fn assemble(members: &[Vec<usize>], pairs: &[(usize, usize)], solutions: &[Solution]) -> Machines {
+pub(super) fn assemble(
+    members: &[Vec<usize>],
+    pairs: &[(usize, usize)],
+    solutions: &[Solution],
+) -> Machines {
     let classes = members.len();
     // coefficients[c][member][other class]
     let mut coefficients: Vec<Vec<f64>> = members
@@ -262,5 +260,9 @@ fn assemble(members: &[Vec<usize>], pairs: &[(usize, usize)], solutions: &[Solut
         n_support,
         intercept: solutions.iter().map(|solution| solution.bias).collect(),
         reports: solutions.iter().map(|solution| solution.report).collect(),
+        histories: solutions
+            .iter()
+            .map(|solution| solution.history.clone())
+            .collect(),
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::formulation::{check_nu, largest_nu};
 use crate::kernel::Kernel;
 use crate::matrix::{KernelMatrix, KernelRows, fair_share};
-use crate::qp::{Monitor, Smo, Solution};
+use crate::qp::{Monitor, Solution, Solver};
 use ndarray::Array2;
 use rayon::prelude::*;
 use std::time::Instant;
@@ -19,11 +19,11 @@ use std::time::Instant;
 ///
 /// ```
 /// use mercer::formulation::{Intercept, Loss};
-/// use mercer::{Kernel, Samples, model::{Margin, OneVsRest}, qp::{Smo, Unwatched}};
+/// use mercer::{Kernel, Samples, model::{Margin, OneVsRest}, qp::{Solver, Unwatched}};
 /// let samples = Samples::try_from(ndarray::array![[0.0], [1.0], [5.0]].view())?;
 /// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
 /// let trained = OneVsRest::fit(
-///     &Kernel::rbf(0.1), &samples, &[0, 1, 2], 3, &[1.0; 3], margin, &Smo::default(), &Unwatched,
+///     &Kernel::rbf(0.1), &samples, &[0, 1, 2], 3, &[1.0; 3], margin, &Solver::default(), &Unwatched,
 /// )?;
 /// assert_eq!(trained.dual_coef.dim(), (3, 3));
 /// # Ok::<(), mercer::Error>(())
@@ -36,11 +36,11 @@ impl OneVsRest {
     /// cost zero are left out.
     ///
     /// ```
-    /// # use mercer::{Kernel, Samples, model::{Margin, OneVsRest}, qp::{Smo, Unwatched}};
+    /// # use mercer::{Kernel, Samples, model::{Margin, OneVsRest}, qp::{Solver, Unwatched}};
     /// let samples = Samples::try_from(ndarray::array![[0.0], [1.0], [3.0]].view())?;
     /// let (labels, weights, margin) = ([0, 1, 2], [1.0; 3], Margin::Nu(0.5));
     /// let trained = OneVsRest::fit(
-    ///     &Kernel::rbf(1.0), &samples, &labels, 3, &weights, margin, &Smo::default(), &Unwatched,
+    ///     &Kernel::rbf(1.0), &samples, &labels, 3, &weights, margin, &Solver::default(), &Unwatched,
     /// )?;
     /// assert_eq!(trained.reports.len(), 3);
     /// # Ok::<(), mercer::Error>(())
@@ -48,7 +48,7 @@ impl OneVsRest {
     ///
     /// # Errors
     /// If lengths differ, a cost is negative, a class is empty, nu is not feasible for any class,
-    /// or as [`Smo::solve`].
+    /// or as [`Solver::solve`].
     #[allow(clippy::too_many_arguments)] // the whole of a fit
     pub fn fit(
         kernel: &Kernel,
@@ -57,7 +57,7 @@ impl OneVsRest {
         classes: usize,
         cost: &[f64],
         margin: Margin,
-        smo: &Smo,
+        solver: &Solver,
         monitor: &dyn Monitor,
     ) -> Result<Machines> {
         let started = Instant::now();
@@ -88,11 +88,12 @@ impl OneVsRest {
         let solutions: Vec<Solution> = if threads > 1 && rows.len() <= SMALL {
             let train = |class: usize| {
                 monitor.machine(class, classes);
-                let mut smo = smo.since(started);
-                smo.cache_bytes = Some(smo.cache_bytes.unwrap_or_else(fair_share) / threads);
+                let mut solver = solver.since(started);
+                let bytes = solver.cache_bytes_mut();
+                *bytes = Some(bytes.unwrap_or_else(fair_share) / threads);
                 let matrix = KernelMatrix::new(kernel, samples, rows.clone())?;
                 let problem = pose(class)?;
-                let solution = smo.solve(&problem, &matrix, monitor)?;
+                let solution = solver.solve(&problem, &matrix, monitor)?;
                 Ok(margin.machine(solution, &problem, &matrix))
             };
             let classes = (0..classes).into_par_iter().with_max_len(1);
@@ -103,9 +104,10 @@ impl OneVsRest {
             let train = |class: usize| {
                 monitor.machine(class, classes);
                 let problem = pose(class)?;
-                let solution = smo
-                    .since(started)
-                    .solve_on(&problem, &mut kernel_rows, monitor)?;
+                let solution =
+                    solver
+                        .since(started)
+                        .solve_on(&problem, &mut kernel_rows, monitor)?;
                 Ok::<_, Error>(margin.machine(solution, &problem, &matrix))
             };
             (0..classes).map(train).collect::<Result<_>>()?
@@ -124,6 +126,10 @@ impl OneVsRest {
             n_support,
             intercept: solutions.iter().map(|solution| solution.bias).collect(),
             reports: solutions.iter().map(|solution| solution.report).collect(),
+            histories: solutions
+                .iter()
+                .map(|solution| solution.history.clone())
+                .collect(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! The settings that all machines share.
 
-/// Gives a builder with a field `smo` the methods that set it. The literals complete the examples:
+/// Gives a builder with a field `solver` the methods that set it. The literals complete the examples:
 /// how the machine is made, how it is fitted to the rows of `x`, how its report is had.
 macro_rules! solver_settings {
     ($type:ident, $fit:literal, $report:literal) => {
@@ -15,11 +15,11 @@ macro_rules! solver_settings {
             /// assert_eq!(error.to_string(), "tol must be positive, got 0");
             /// ```
             pub fn tolerance(mut self, tolerance: f64) -> Self {
-                self.smo.stop.tolerance = tolerance;
+                self.solver.stop_mut().tolerance = tolerance;
                 self
             }
 
-            /// Gives up after this many pair steps of a machine.
+            /// Gives up after this many pair steps, or epochs, of a machine.
             ///
             /// ```
             #[doc = concat!("# use mercer::{Kernel, ", stringify!($type), ", qp::Status};")]
@@ -30,7 +30,7 @@ macro_rules! solver_settings {
             /// # Ok::<(), mercer::Error>(())
             /// ```
             pub fn max_iterations(mut self, steps: u64) -> Self {
-                self.smo.stop.max_iterations = Some(steps);
+                self.solver.stop_mut().max_iterations = Some(steps);
                 self
             }
 
@@ -45,7 +45,7 @@ macro_rules! solver_settings {
             /// # Ok::<(), mercer::Error>(())
             /// ```
             pub fn time_limit(mut self, limit: std::time::Duration) -> Self {
-                self.smo.stop.time_limit = Some(limit);
+                self.solver.stop_mut().time_limit = Some(limit);
                 self
             }
 
@@ -60,8 +60,8 @@ macro_rules! solver_settings {
             #[doc = concat!("assert_eq!(model", $report, ".status, Status::Converged);")]
             /// # Ok::<(), mercer::Error>(())
             /// ```
-            pub fn solver(mut self, smo: $crate::qp::Smo) -> Self {
-                self.smo = smo;
+            pub fn solver(mut self, solver: impl Into<$crate::qp::Solver>) -> Self {
+                self.solver = solver.into();
                 self
             }
         }

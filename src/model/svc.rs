@@ -6,7 +6,7 @@ use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::{Intercept, Loss};
 use crate::kernel::Kernel;
-use crate::qp::{Monitor, Report, Smo, Unwatched};
+use crate::qp::{Monitor, Report, Solver, Unwatched};
 use ndarray::Array2;
 
 /// A support vector classifier, for more than two classes one-vs-one unless told otherwise.
@@ -26,7 +26,7 @@ pub struct Svc {
     loss: Loss,
     intercept: Intercept,
     multiclass: Multiclass,
-    smo: Smo,
+    solver: Solver,
 }
 
 solver_settings!(Svc, ".fit(x.view(), &[0, 1, 0, 1])", ".reports()[0]");
@@ -48,7 +48,7 @@ impl Svc {
             loss: Loss::Linear,
             intercept: Intercept::Free,
             multiclass: Multiclass::OneVsOne,
-            smo: Smo::default(),
+            solver: Solver::default(),
         }
     }
 
@@ -176,7 +176,7 @@ impl Svc {
             loss: self.loss,
             intercept: self.intercept,
         };
-        let machines = (&self.kernel, &self.smo, margin, self.multiclass);
+        let machines = (&self.kernel, &self.solver, margin, self.multiclass);
         SvcModel::fit(machines, samples, labels, weights, cost, monitor)
     }
 }
@@ -201,7 +201,7 @@ pub struct SvcModel<L> {
 impl<L: Ord + Clone> SvcModel<L> {
     /// Trains on labels of any kind; `cost` makes C_i of a weight.
     pub(super) fn fit(
-        (kernel, smo, margin, multiclass): (&Kernel, &Smo, Margin, Multiclass),
+        (kernel, solver, margin, multiclass): (&Kernel, &Solver, Margin, Multiclass),
         samples: Samples,
         labels: &[L],
         weights: &[f64],
@@ -226,7 +226,7 @@ impl<L: Ord + Clone> SvcModel<L> {
             classes.len(),
             &cost,
             margin,
-            smo,
+            solver,
             monitor,
         )?;
         let predictor = Predictor::new(

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formulation::{Loss, svdd};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
-use crate::qp::{Monitor, Report, Smo, Unwatched};
+use crate::qp::{Monitor, Report, Solver, Unwatched};
 
 /// A detector of novelty: the smallest sphere around the samples, nu being an upper bound on the
 /// share of samples outside.
@@ -24,7 +24,7 @@ pub struct Svdd {
     kernel: Kernel,
     nu: f64,
     loss: Loss,
-    smo: Smo,
+    solver: Solver,
 }
 
 solver_settings!(Svdd, ".nu(0.2).fit(x.view())", ".report()");
@@ -43,7 +43,7 @@ impl Svdd {
             kernel,
             nu: 0.5,
             loss: Loss::Linear,
-            smo: Smo::default(),
+            solver: Solver::default(),
         }
     }
 
@@ -147,12 +147,12 @@ impl Svdd {
         let weights = take(weights, &rows);
         let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
         let problem = svdd(matrix.diagonal(), &weights, self.nu, self.loss)?;
-        let mut smo = self.smo;
+        let mut solver = self.solver;
         // The coefficients are nu m times smaller than those of the one-class machine: the same
         // tolerance is to mean the same precision of the same boundary.
-        smo.stop.tolerance /= (self.nu * weights.iter().sum::<f64>()).max(1.0);
+        solver.stop_mut().tolerance /= (self.nu * weights.iter().sum::<f64>()).max(1.0);
         monitor.machine(0, 1);
-        let solution = smo.solve(&problem, &matrix, monitor)?;
+        let solution = solver.solve(&problem, &matrix, monitor)?;
         let support: Vec<u32> = (0..rows.len() as u32)
             .filter(|&i| solution.beta[i as usize] != 0.0)
             .collect();
@@ -163,7 +163,13 @@ impl Svdd {
             .map(|(&i, product)| solution.beta[i as usize] * product)
             .sum();
         let squared_radius = 2.0 * solution.bias + squared_norm;
-        let machine = Machine::new(&rows, &solution.beta, -squared_norm, solution.report);
+        let machine = Machine::new(
+            &rows,
+            &solution.beta,
+            -squared_norm,
+            solution.report,
+            solution.history,
+        );
         Ok((machine, squared_radius))
     }
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formulation::{Intercept, Loss, svr};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
-use crate::qp::{Monitor, Report, Smo, Unwatched};
+use crate::qp::{Monitor, Report, Solver, Unwatched};
 
 /// Support vector regression with a tube of width epsilon.
 ///
@@ -26,7 +26,7 @@ pub struct Svr {
     epsilon: f64,
     loss: Loss,
     intercept: Intercept,
-    smo: Smo,
+    solver: Solver,
 }
 
 solver_settings!(Svr, ".fit(x.view(), &[0.0, 1.0, 2.0, 3.0])", ".report()");
@@ -48,7 +48,7 @@ impl Svr {
             epsilon: 0.1,
             loss: Loss::Linear,
             intercept: Intercept::Free,
-            smo: Smo::default(),
+            solver: Solver::default(),
         }
     }
 
@@ -180,12 +180,13 @@ impl Svr {
         let problem = svr(&target, &cost, self.epsilon, self.loss, self.intercept);
         let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
         monitor.machine(0, 1);
-        let solution = self.smo.solve(&problem, &matrix, monitor)?;
+        let solution = self.solver.solve(&problem, &matrix, monitor)?;
         Ok(Machine::new(
             &rows,
             &solution.beta,
             solution.bias,
             solution.report,
+            solution.history,
         ))
     }
 }

@@ -3,8 +3,8 @@
 use super::{PyKernel, PySamples, copy, multiclass_named, run};
 use crate::error::Error;
 use crate::formulation::{Intercept, Loss};
-use crate::model::{Machine, Machines, Margin, NuSvr, OneClassSvm, Svdd, Svr};
-use crate::qp::{Report, Smo, StopRule};
+use crate::model::{Machine, Machines, Margin, NuSvr, OneClassSvm, Svdd, Svr, fit_from};
+use crate::qp::{Adatron, Epoch, Report, Smo, Solver, StopRule};
 use ndarray::{Array1, Array2, Axis};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
@@ -59,6 +59,7 @@ pub(super) struct PyFit {
     dual_coef: Array2<f64>,
     intercept: Vec<f64>,
     reports: Vec<Report>,
+    histories: Vec<Vec<Epoch>>,
     #[pyo3(get)]
     epsilon: Option<f64>,
     #[pyo3(get)]
@@ -73,6 +74,7 @@ impl From<Machines> for PyFit {
             dual_coef: fit.dual_coef,
             intercept: fit.intercept,
             reports: fit.reports,
+            histories: fit.histories,
             epsilon: None,
             squared_radius: None,
         }
@@ -87,6 +89,7 @@ impl From<Machine> for PyFit {
             dual_coef: Array1::from_vec(fit.dual_coef).insert_axis(Axis(0)),
             intercept: vec![fit.intercept],
             reports: vec![fit.report],
+            histories: vec![fit.history],
             epsilon: None,
             squared_radius: None,
         }
@@ -123,6 +126,18 @@ impl PyFit {
             .map(|&report| PyReport(report))
             .collect()
     }
+    #[getter]
+    fn histories<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyArray2<f64>>> {
+        let table = |epochs: &Vec<Epoch>| {
+            let shape = (epochs.len(), 4);
+            let table = Array2::from_shape_fn(shape, |(row, column)| {
+                let epoch = &epochs[row];
+                [epoch.objective, epoch.margin, epoch.bias, epoch.gap][column]
+            });
+            table.into_pyarray(py)
+        };
+        self.histories.iter().map(table).collect()
+    }
     /// The squared norm of a sphere's centre.
     #[getter]
     fn squared_norm(&self) -> Option<f64> {
@@ -132,13 +147,32 @@ impl PyFit {
 
 /// How a fit is done: the keyword arguments that all fits have.
 struct Options {
-    smo: Smo,
+    solver: Solver,
     n_threads: usize,
     progress: Option<Py<PyAny>>,
 }
 
 impl Options {
+    const NAMES: [&str; 9] = [
+        "solver",
+        "eta",
+        "tol",
+        "shrinking",
+        "cache_bytes",
+        "max_iter",
+        "max_time",
+        "n_threads",
+        "progress",
+    ];
+
     fn new(given: Option<&Bound<PyDict>>) -> PyResult<Self> {
+        for name in given.map(|given| given.keys()).iter().flatten() {
+            let name: String = name.extract()?;
+            if !Self::NAMES.contains(&name.as_str()) {
+                let message = format!("unexpected keyword argument '{name}'");
+                return Err(PyTypeError::new_err(message));
+            }
+        }
         let optional = |name: &str| -> PyResult<Option<Bound<PyAny>>> {
             Ok(given
                 .map(|given| given.get_item(name))
@@ -161,17 +195,29 @@ impl Options {
             Some(Ok(limit)) => Some(limit),
         };
         let max_iter: i64 = required("max_iter")?.extract()?;
-        Ok(Options {
-            smo: Smo {
-                stop: StopRule {
-                    tolerance: required("tol")?.extract()?,
-                    max_iterations: u64::try_from(max_iter).ok(),
-                    time_limit,
-                },
+        let stop = StopRule {
+            tolerance: required("tol")?.extract()?,
+            max_iterations: u64::try_from(max_iter).ok(),
+            time_limit,
+        };
+        let cache_bytes = required("cache_bytes")?.extract()?;
+        let name: String = required("solver")?.extract()?;
+        let solver = match name.as_str() {
+            "smo" => Solver::Smo(Smo {
+                stop,
                 shrinking: required("shrinking")?.extract()?,
-                cache_bytes: required("cache_bytes")?.extract()?,
+                cache_bytes,
                 ..Smo::default()
-            },
+            }),
+            "adatron" => Solver::Adatron(Adatron {
+                stop,
+                eta: required("eta")?.extract()?,
+                cache_bytes,
+            }),
+            _ => return Err(Error::parameter("solver", "'smo' or 'adatron'", name).into()),
+        };
+        Ok(Options {
+            solver,
             n_threads: required("n_threads")?.extract()?,
             progress: match optional("progress")? {
                 Some(function) => function.extract()?,
@@ -207,6 +253,7 @@ fn intercept_named(name: &str) -> PyResult<Intercept> {
 }
 
 /// Trains a classifier on class numbers.
+#[allow(clippy::too_many_arguments)] // Python's keyword arguments
 fn fit_classifier(
     py: Python,
     samples: &PySamples,
@@ -214,6 +261,7 @@ fn fit_classifier(
     cost: &PyReadonlyArray1<f64>,
     kernel: &PyKernel,
     (margin, multiclass): (Margin, &str),
+    start: Option<Vec<f64>>,
     options: Options,
 ) -> PyResult<PyFit> {
     let out_of_range = |_| Error::parameter("y", "class numbers", "a negative number");
@@ -225,17 +273,20 @@ fn fit_classifier(
     let cost = copy(cost);
     let classes = labels.iter().max().map_or(0, |&largest| largest + 1);
     let multiclass = multiclass_named(multiclass)?;
-    let (samples, kernel, smo) = (&samples.0, &kernel.0, options.smo);
-    let fit = options.run(py, |monitor| {
-        multiclass.fit(
-            kernel, samples, &labels, classes, &cost, margin, &smo, monitor,
-        )
+    let (samples, kernel, solver) = (&samples.0, &kernel.0, options.solver);
+    let fit = options.run(py, |monitor| match &start {
+        Some(start) => fit_from(
+            start, kernel, samples, &labels, &cost, margin, &solver, monitor,
+        ),
+        None => multiclass.fit(
+            kernel, samples, &labels, classes, &cost, margin, &solver, monitor,
+        ),
     })?;
     Ok(fit.into())
 }
 
 #[pyfunction]
-#[pyo3(signature = (samples, labels, cost, kernel, *, squared, intercept, multiclass, **options))]
+#[pyo3(signature = (samples, labels, cost, kernel, *, squared, intercept, multiclass, start=None, **options))]
 #[allow(clippy::too_many_arguments)] // Python's keyword arguments
 pub(super) fn fit_svc(
     py: Python,
@@ -246,6 +297,7 @@ pub(super) fn fit_svc(
     squared: bool,
     intercept: &str,
     multiclass: &str,
+    start: Option<PyReadonlyArray1<f64>>,
     options: Option<&Bound<PyDict>>,
 ) -> PyResult<PyFit> {
     let margin = Margin::Soft {
@@ -260,6 +312,7 @@ pub(super) fn fit_svc(
         &cost,
         kernel,
         (margin, multiclass),
+        start.as_ref().map(copy),
         options,
     )
 }
@@ -279,7 +332,7 @@ pub(super) fn fit_nu_svc(
 ) -> PyResult<PyFit> {
     let options = Options::new(options)?;
     let margin = (Margin::Nu(nu), multiclass);
-    fit_classifier(py, samples, &labels, &weight, kernel, margin, options)
+    fit_classifier(py, samples, &labels, &weight, kernel, margin, None, options)
 }
 
 #[pyfunction]
@@ -301,7 +354,7 @@ pub(super) fn fit_svr(
         .epsilon(epsilon)
         .loss(loss(squared))
         .intercept(intercept_named(intercept)?)
-        .solver(options.smo);
+        .solver(options.solver);
     let samples = &samples.0;
     let fit = options.run(py, |monitor| {
         machine.train(samples, &target, &cost, monitor)
@@ -321,7 +374,7 @@ pub(super) fn fit_nu_svr(
     options: Option<&Bound<PyDict>>,
 ) -> PyResult<PyFit> {
     let (options, target, cost) = (Options::new(options)?, copy(&target), copy(&cost));
-    let machine = NuSvr::new(kernel.0.clone()).nu(nu).solver(options.smo);
+    let machine = NuSvr::new(kernel.0.clone()).nu(nu).solver(options.solver);
     let samples = &samples.0;
     let (fit, epsilon) = options.run(py, |monitor| {
         machine.train(samples, &target, &cost, monitor)
@@ -347,7 +400,7 @@ pub(super) fn fit_one_class(
     let machine = OneClassSvm::new(kernel.0.clone())
         .nu(nu)
         .loss(loss(squared))
-        .solver(options.smo);
+        .solver(options.solver);
     let samples = &samples.0;
     let fit = options.run(py, |monitor| machine.train(samples, &weight, monitor))?;
     Ok(fit.into())
@@ -368,7 +421,7 @@ pub(super) fn fit_svdd(
     let machine = Svdd::new(kernel.0.clone())
         .nu(nu)
         .loss(loss(squared))
-        .solver(options.smo);
+        .solver(options.solver);
     let samples = &samples.0;
     let (fit, squared_radius) =
         options.run(py, |monitor| machine.train(samples, &weight, monitor))?;

@@ -24,17 +24,23 @@
 //! Keerthi, Shevade, Bhattacharyya, Murthy: Improvements to Platt's SMO algorithm for SVM
 //! classifier design, Neural Computation 13 (2001).
 
+mod adatron;
 mod block;
 mod kkt;
+mod secant;
 mod smo;
+mod solve;
+mod solver;
 #[cfg(test)]
 mod tests;
 mod variables;
 mod working_set;
 
+pub use adatron::Adatron;
 use kkt::Point;
 pub use kkt::Thresholds;
-pub use smo::{Selection, Smo, Solution};
+pub use smo::{Selection, Smo};
+pub use solver::Solver;
 use std::time::Duration;
 
 /// A dual problem. All vectors have one entry per variable.
@@ -134,6 +140,61 @@ impl Constraint {
     }
 }
 
+/// A solution of a [`DualProblem`].
+///
+/// ```
+/// use mercer::formulation::{Intercept, Loss, svc};
+/// use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{Smo, Unwatched}};
+/// let samples = Samples::try_from(ndarray::array![[1.0], [3.0]].view())?;
+/// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 1])?;
+/// let problem = svc(&[true, false], &[9.0, 9.0], Loss::Linear, Intercept::Free);
+/// let solution = Smo::default().solve(&problem, &matrix, &Unwatched)?;
+/// assert_eq!((solution.beta, solution.bias), (vec![0.5, -0.5], 2.0)); // f(x) = 2 - x
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// The coefficients.
+    pub beta: Vec<f64>,
+    /// The mean of -g over the free variables; if none is free, the middle of what optimality
+    /// allows. Of two groups, the middle of their biases.
+    pub bias: f64,
+    /// The biases of the two groups, if two sums are fixed; otherwise twice the bias.
+    pub biases: [f64; 2],
+    /// What the solver did.
+    pub report: Report,
+    /// One entry per epoch of [`Adatron`]; empty for [`Smo`].
+    pub history: Vec<Epoch>,
+}
+
+/// Where [`Adatron`] was at the end of an epoch.
+///
+/// ```
+/// use mercer::{Kernel, Svc, formulation::Intercept, qp::Adatron};
+/// let x = ndarray::array![[-1.0], [1.0]];
+/// let svc = Svc::new(Kernel::rbf(0.5)).c(10.0).intercept(Intercept::None);
+/// let model = svc.solver(Adatron::default()).fit(x.view(), &[0, 1])?;
+/// let history = &model.machines().histories[0];
+/// assert_eq!(history.len() as u64, model.reports()[0].iterations);
+/// assert!((history.last().unwrap().margin - 1.0).abs() < 1e-3);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Epoch {
+    /// The dual objective that is maximised, at the bias of the epoch: minus the objective of the
+    /// problem, minus the bias times the excess of the sum. It never falls from one epoch to the
+    /// next of the same bias.
+    pub objective: f64,
+    /// Half the distance between the lowest value of a positive sample and the highest of a
+    /// negative one, those at an upper bound of their multipliers left out. It grows to 1; NaN
+    /// where a problem has no classes, or one of them is left out altogether.
+    pub margin: f64,
+    /// The bias of the epoch.
+    pub bias: f64,
+    /// m - M at its end. The sum may still be off: see [`Adatron`].
+    pub gap: f64,
+}
+
 /// When to stop.
 ///
 /// ```
@@ -145,7 +206,7 @@ impl Constraint {
 pub struct StopRule {
     /// The gap at which a solution is good enough.
     pub tolerance: f64,
-    /// The number of pair steps after which to give up.
+    /// The number of pair steps, or epochs of [`Adatron`], after which to give up.
     pub max_iterations: Option<u64>,
     /// The time after which to give up.
     pub time_limit: Option<Duration>,
@@ -171,7 +232,7 @@ pub enum Status {
     /// The gap is at most the tolerance (5% of it are left to rounding), or rows in f64 cannot
     /// bring it lower: [`Report::gap`] tells.
     Converged,
-    /// The number of pair steps ran out.
+    /// The number of pair steps or epochs ran out.
     MaxIterations,
     /// The time ran out.
     TimeLimit,
@@ -207,7 +268,7 @@ impl std::fmt::Display for Status {
 pub struct Report {
     /// How it ended.
     pub status: Status,
-    /// Pair steps.
+    /// Pair steps; epochs of [`Adatron`].
     pub iterations: u64,
     /// m - M at the end. After an early stop it is that of the active variables.
     pub gap: f64,
@@ -231,7 +292,7 @@ pub struct Report {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Pair steps so far.
+    /// Pair steps so far, or epochs.
     pub iterations: u64,
     /// The gap now.
     pub gap: f64,

@@ -12,22 +12,18 @@
 //!
 //! Variables stuck at a bound leave the active set; before convergence is declared their gradient
 //! is rebuilt and they are checked.
-//!
-//! Rows are in f32 as long as their rounding cannot matter, else in f64; the gradient is in f64.
-//! Whatever the rows, the gap that is reported is true: before the solver returns, a sample of the
-//! gradient with all its extremes is recomputed in f64 from the coefficients, and if the gap is not
-//! confirmed the whole gradient is recomputed and the solver goes on from there.
 
 use super::block::{Block, Entry};
-use super::kkt::{Point, Thresholds, biases};
+use super::kkt::{Point, Thresholds};
+use super::solve::{
+    Method, NOISE_SHARE, Outcome, Run, State, TINY, Task, diverges, largest, noise, solve_on,
+};
 use super::variables::Variables;
 use super::working_set::WorkingSet;
-use super::{Constraint, DualProblem, Monitor, Progress, Report, Status, StopRule};
-use crate::error::{Error, Result};
-use crate::matrix::{CachedRows, Change, KernelMatrix, KernelRows, Precision, fair_share};
+use super::{DualProblem, Monitor, Solution, Status, StopRule};
+use crate::error::Result;
+use crate::matrix::{CachedRows, Change, KernelMatrix, KernelRows, Precision};
 use crate::simd::Real;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 /// Variables of the first block; it grows from block to block up to the next constant.
 const FIRST_BLOCK: usize = 64;
@@ -45,11 +41,9 @@ const LARGEST_BLOCK: usize = 4096;
 /// all variables, with rows first rounded as LIBSVM's, takes LIBSVM's path, so that users find what
 /// they found there; the true gap is reached from its end.
 const INDEFINITE_BLOCK: usize = 6000;
-/// Problems of up to this many variables are solved in f64 and far beyond the tolerance, as far as
-/// that takes no more steps than it took to get there. It costs next to nothing, and results on
-/// toy data and in tests then agree to many digits however they were asked for.
-const TINY: usize = 256;
-/// The share of the tolerance to which tiny problems are polished.
+/// The share of the tolerance to which tiny problems are polished, as far as that takes no more
+/// steps than it took to get there. It costs next to nothing, and results on toy data and in tests
+/// then agree to many digits however they were asked for.
 const POLISH_SHARE: f64 = 1e-6;
 /// Steps of polishing that are always allowed.
 const POLISH_STEPS: u64 = 1000;
@@ -61,19 +55,6 @@ const HARD_STEPS: u64 = 2;
 const SHRINK_INTERVAL: u32 = 4;
 /// Reordering a row of the cache costs about as much as this many updates of the gradient with it.
 const REORDER_COST: f64 = 6.0;
-/// Rounding noise in the gradient beyond this share of the gap asks for rows in f64.
-const NOISE_SHARE: f64 = 0.25;
-/// Rows in f64 whose rounding is below this share of the tolerance need no confirmation.
-const SURE_SHARE: f64 = 1e-6;
-/// The part of the tolerance left to rounding when the gap is confirmed.
-const SLACK: f64 = 1.05;
-/// Positions of each kind (spread, extreme above, extreme below) whose gradient is recomputed.
-const CHECKED: usize = 256;
-/// The same for one of many machines: a sixteenth of all positions, but at least so many.
-const FEWEST_CHECKED: usize = 64;
-/// A problem without bounds is taken for one without a minimum when the margin cannot be wider
-/// than this share of the largest distance from the origin: see [`Run::diverges`].
-const NARROWEST_MARGIN: f64 = 1e-5;
 /// Steps for each variable of a block between two looks for divergence.
 const STEPS_BEFORE_LOOK: u64 = 64;
 
@@ -121,31 +102,6 @@ impl Default for Smo {
             cache_bytes: None,
         }
     }
-}
-
-/// A solution of a [`DualProblem`].
-///
-/// ```
-/// use mercer::formulation::{Intercept, Loss, svc};
-/// use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{Smo, Unwatched}};
-/// let samples = Samples::try_from(ndarray::array![[1.0], [3.0]].view())?;
-/// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 1])?;
-/// let problem = svc(&[true, false], &[9.0, 9.0], Loss::Linear, Intercept::Free);
-/// let solution = Smo::default().solve(&problem, &matrix, &Unwatched)?;
-/// assert_eq!((solution.beta, solution.bias), (vec![0.5, -0.5], 2.0)); // f(x) = 2 - x
-/// # Ok::<(), mercer::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct Solution {
-    /// The coefficients.
-    pub beta: Vec<f64>,
-    /// The mean of -g over the free variables; if none is free, the middle of what optimality
-    /// allows. Of two groups, the middle of their biases.
-    pub bias: f64,
-    /// The biases of the two groups, if two sums are fixed; otherwise twice the bias.
-    pub biases: [f64; 2],
-    /// What the solver did.
-    pub report: Report,
 }
 
 impl Smo {
@@ -208,340 +164,101 @@ impl Smo {
         rows: &mut KernelRows,
         monitor: &dyn Monitor,
     ) -> Result<Solution> {
-        let matrix = rows.matrix();
-        self.check(problem, matrix)?;
-        let control = Control::new(self, monitor);
-        let mut totals = Totals::default();
-        let mut beta = problem.start.clone();
-        // The part of the gradient that needs no kernel.
-        let terms = problem.linear.iter().zip(&problem.ridge).zip(&beta);
-        let mut gradient: Vec<f64> = terms.map(|((p, ridge), beta)| p + ridge * beta).collect();
-        // Without bounds a curvature that rounding makes zero would throw a step anywhere.
-        let mut double =
-            matrix.may_be_indefinite() || matrix.len() <= TINY || problem.may_diverge();
-        let mut confirmations = 0;
-        // Rows in f32 compute the gradient of the start as they go; later ones begin with it exact.
-        let mut known = double;
-        let (status, gap_now) = loop {
-            if known {
-                let Some(exact) = exact_gradient(problem, matrix, &beta, &control)? else {
-                    // Stopped on the way to an exact gradient: the last one has to do.
-                    let gap = Thresholds::of(problem, &beta, &gradient).gap();
-                    break (control.status(), gap);
-                };
-                gradient = exact;
-            }
-            let outcome = if double {
-                rows.forget_single();
-                self.run::<f64>(
-                    problem,
-                    rows,
-                    &control,
-                    known,
-                    &mut totals,
-                    &mut beta,
-                    &mut gradient,
-                )?
-            } else {
-                self.run::<f32>(
-                    problem,
-                    rows,
-                    &control,
-                    known,
-                    &mut totals,
-                    &mut beta,
-                    &mut gradient,
-                )?
-            };
-            known = true;
-            match outcome {
-                Outcome::Stopped(status, gap) => break (status, gap),
-                Outcome::TooNoisy => double = true,
-                Outcome::Converged(confirmed) => {
-                    confirmations += 1;
-                    // f64 rows cannot do better than their own rounding.
-                    if confirmed <= SLACK * self.stop.tolerance || (double && confirmations > 3) {
-                        break (Status::Converged, confirmed);
-                    }
-                    // One refinement with f32 rows: the gradient is exact again, and only the
-                    // rounding of what changes from here on enters.
-                    double = double || confirmations > 1 || confirmed > 10.0 * self.stop.tolerance;
-                }
-            }
-        };
-        let biases = biases(problem, &beta, &gradient);
-        Ok(Solution {
-            bias: (biases[0] + biases[1]) / 2.0,
-            biases,
-            report: Report {
-                status,
-                iterations: totals.iterations,
-                gap: gap_now,
-                objective: objective(problem, &beta, &gradient),
-                kernel_evaluations: rows.evaluations(),
-                cache_hits: totals.hits,
-                cache_misses: totals.misses,
-                seconds: control.started.elapsed().as_secs_f64(),
-            },
-            beta,
-        })
+        solve_on(self, problem, rows, monitor)
+    }
+}
+
+impl Method for Smo {
+    type Run<'a, 'm: 'a, T: Precision> = Blocks<'a, 'm, T>;
+
+    fn stop_rule(&self) -> &StopRule {
+        &self.stop
     }
 
-    /// Returns the settings with what is left of the time since `started`: several machines share
-    /// one budget.
-    pub(crate) fn since(mut self, started: Instant) -> Self {
-        let limit = &mut self.stop.time_limit;
-        *limit = limit.map(|limit| limit.saturating_sub(started.elapsed()));
-        self
+    fn cache_bytes(&self) -> Option<usize> {
+        self.cache_bytes
     }
 
-    fn check(&self, problem: &DualProblem, matrix: &KernelMatrix) -> Result<()> {
-        let n = matrix.len();
-        for (name, vector) in [
-            ("linear", &problem.linear),
-            ("absolute", &problem.absolute),
-            ("lower", &problem.lower),
-            ("upper", &problem.upper),
-            ("ridge", &problem.ridge),
-            ("start", &problem.start),
-        ] {
-            if vector.len() != n {
-                return Err(Error::shape(
-                    name,
-                    format!("{n} entries"),
-                    vector.len().to_string(),
-                ));
-            }
-        }
-        if let Constraint::TwoSums(second) = &problem.constraint
-            && second.len() != n
-        {
-            let (expected, got) = (format!("{n} entries"), second.len().to_string());
-            return Err(Error::shape("constraint", expected, got));
-        }
-        if let Some(factor) = problem.absolute.iter().find(|f| f.is_nan() || **f < 0.0) {
-            return Err(Error::parameter("absolute", "not negative", factor));
-        }
-        let feasible = problem
-            .start
-            .iter()
-            .zip(problem.lower.iter().zip(&problem.upper))
-            .all(|(&start, (&lower, &upper))| lower <= start && start <= upper);
-        if !feasible {
-            return Err(Error::parameter(
-                "start",
-                "between lower and upper",
-                "another point",
-            ));
-        }
-        if self.stop.tolerance.is_nan() || self.stop.tolerance <= 0.0 {
-            return Err(Error::parameter("tol", "positive", self.stop.tolerance));
-        }
-        Ok(())
-    }
-
-    /// The outer loop with rows of type T, from `beta` with its `gradient`, of which the part of the
-    /// kernel is missing unless it is `known`; leaves both as found.
-    #[allow(clippy::too_many_arguments)] // the state of a solve
-    fn run<T: Precision>(
-        &self,
-        problem: &DualProblem,
-        kernel_rows: &mut KernelRows,
-        control: &Control,
-        known: bool,
-        totals: &mut Totals,
-        beta: &mut Vec<f64>,
-        gradient: &mut Vec<f64>,
-    ) -> Result<Outcome> {
-        let matrix = kernel_rows.matrix();
-        if matrix.noise::<T>().is_infinite() && size_of::<T>() == 4 {
-            return Ok(Outcome::TooNoisy);
-        }
-        let bytes = self.cache_bytes.unwrap_or_else(fair_share);
-        let mut rows = kernel_rows.take::<T>(bytes)?;
-        let before = rows.counters();
-        if matrix.may_be_indefinite() && beta == &problem.start {
+    fn begin<'a, 'm: 'a, T: Precision>(
+        &'a self,
+        task: Task<'a, 'm>,
+        mut rows: CachedRows<'m, T>,
+        state: State,
+    ) -> Blocks<'a, 'm, T> {
+        if task.matrix.may_be_indefinite() && state.beta == task.problem.start {
             rows = rows.rounded();
         }
-        let state = Variables::new(
-            problem,
-            matrix.diagonal(),
-            std::mem::take(beta),
-            std::mem::take(gradient),
-        );
-        let mut run = Run {
+        let diagonal = task.matrix.diagonal();
+        Blocks {
             settings: self,
-            problem,
-            matrix,
-            control,
+            task,
             rows,
-            state,
+            state: Variables::new(task.problem, diagonal, state.beta, state.gradient),
             working_set: WorkingSet::default(),
             single: Block::default(),
             double: Block::default(),
-            tolerance: self.stop.tolerance,
-            iterations: totals.iterations,
+            iterations: state.iterations,
             updates: 0,
-        };
-        let outcome = if known || run.add_start()? {
-            run.confirmed_loop()
-        } else {
-            let gap = run.state.thresholds().gap();
-            Ok(Outcome::Stopped(control.status(), gap))
-        };
-        let (hits, misses) = run.rows.counters();
-        totals.iterations = run.iterations;
-        totals.hits += hits - before.0;
-        totals.misses += misses - before.1;
-        *beta = run.state.beta_by_variable();
-        *gradient = run.state.by_variable(&run.state.gradient);
-        kernel_rows.give(run.rows);
-        outcome
-    }
-}
-
-/// Counters over all runs of a solve.
-#[derive(Default)]
-struct Totals {
-    iterations: u64,
-    hits: u64,
-    misses: u64,
-}
-
-enum Outcome {
-    /// With an upper estimate of the true gap.
-    Converged(f64),
-    Stopped(Status, f64),
-    /// Rows in f32 cannot resolve the gap any more.
-    TooNoisy,
-}
-
-/// Clock and monitor.
-struct Control<'a> {
-    started: Instant,
-    deadline: Option<Instant>,
-    max_iterations: u64,
-    monitor: &'a dyn Monitor,
-    /// Tenths of a second for which progress was told.
-    told: AtomicU64,
-}
-
-impl<'a> Control<'a> {
-    fn new(settings: &Smo, monitor: &'a dyn Monitor) -> Self {
-        let started = Instant::now();
-        let limit = settings.stop.time_limit;
-        Control {
-            started,
-            deadline: limit.and_then(|limit| started.checked_add(limit)),
-            max_iterations: settings.stop.max_iterations.unwrap_or(u64::MAX),
-            monitor,
-            told: AtomicU64::new(0),
-        }
-    }
-
-    fn stop(&self) -> bool {
-        self.monitor.stop()
-            || self
-                .deadline
-                .is_some_and(|deadline| Instant::now() >= deadline)
-    }
-
-    /// Why [`stop`](Self::stop) was true.
-    fn status(&self) -> Status {
-        if self.monitor.stop() {
-            Status::Interrupted
-        } else {
-            Status::TimeLimit
-        }
-    }
-
-    fn tell(&self, iterations: u64, gap: f64, active: usize) {
-        let seconds = self.started.elapsed().as_secs_f64();
-        let tenth = (seconds * 10.0) as u64;
-        if self.told.swap(tenth, Ordering::Relaxed) != tenth {
-            self.monitor.progress(&Progress {
-                iterations,
-                gap,
-                active,
-                seconds,
-            });
         }
     }
 }
 
 /// The state of the outer loop.
-struct Run<'a, 'm, T> {
+pub(super) struct Blocks<'a, 'm, T> {
     settings: &'a Smo,
-    problem: &'a DualProblem,
-    matrix: &'m KernelMatrix<'m>,
-    control: &'a Control<'a>,
+    task: Task<'a, 'm>,
     rows: CachedRows<'m, T>,
     state: Variables,
     working_set: WorkingSet,
     single: Block<f32>,
     double: Block<f64>,
-    /// The gap to reach.
-    tolerance: f64,
     iterations: u64,
     /// Rows added to the gradient so far.
     updates: u64,
 }
 
-impl<T: Precision> Run<'_, '_, T> {
-    /// Runs the outer loop and confirms the gap. Where the rounding of the rows alone lifts it over
-    /// the tolerance, it goes on until there is room for that: the rows are there, and computing
-    /// the whole gradient again costs more.
-    fn confirmed_loop(&mut self) -> Result<Outcome> {
-        loop {
-            let outcome = self.outer_loop()?;
-            if !matches!(outcome, Outcome::Converged(_)) {
-                return Ok(outcome);
-            }
-            let found = self.state.thresholds().gap();
-            if self.rows.is_double() && self.noise() < SURE_SHARE * self.settings.stop.tolerance {
-                return Ok(match self.control.stop() {
-                    true => Outcome::Stopped(self.control.status(), found),
-                    false => Outcome::Converged(found),
-                });
-            }
-            let (beta, mut gradient) = (
-                self.state.beta_by_variable(),
-                self.state.by_variable(&self.state.gradient),
-            );
-            let check = confirm(
-                self.problem,
-                self.matrix,
-                &beta,
-                &mut gradient,
-                self.control,
-            )?;
-            for (variable, &gradient) in gradient.iter().enumerate() {
-                let at = self.state.position(variable as u32);
-                self.state.gradient[at] = gradient;
-            }
-            let Some(confirmed) = check else {
-                return Ok(Outcome::Stopped(self.control.status(), found));
-            };
-            let tolerance = self.settings.stop.tolerance;
-            let rounding = confirmed - found;
-            let first = self.tolerance == tolerance;
-            if confirmed > SLACK * tolerance && rounding < 0.3 * tolerance && first {
-                self.tolerance -= 2.0 * rounding;
-                continue;
-            }
-            return Ok(Outcome::Converged(confirmed));
+impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
+    fn advance(&mut self, tolerance: f64) -> Result<Outcome> {
+        self.outer_loop(tolerance)
+    }
+
+    fn is_double(&self) -> bool {
+        self.rows.is_double()
+    }
+
+    fn point(&self) -> (Vec<f64>, Vec<f64>) {
+        let gradient = self.state.by_variable(&self.state.gradient);
+        (self.state.beta_by_variable(), gradient)
+    }
+
+    fn correct(&mut self, gradient: &[f64]) {
+        for (variable, &gradient) in (0..).zip(gradient) {
+            let at = self.state.position(variable);
+            self.state.gradient[at] = gradient;
         }
     }
 
-    fn outer_loop(&mut self) -> Result<Outcome> {
-        let tolerance = self.tolerance;
-        let control = self.control;
+    fn end(self) -> (State, CachedRows<'m, T>) {
+        let (beta, gradient) = self.point();
+        let state = State {
+            beta,
+            gradient,
+            iterations: self.iterations,
+            history: Vec::new(),
+        };
+        (state, self.rows)
+    }
+}
+
+impl<T: Precision> Blocks<'_, '_, T> {
+    fn outer_loop(&mut self, tolerance: f64) -> Result<Outcome> {
+        let control = self.task.control;
         let (mut size, mut largest) = (FIRST_BLOCK, LARGEST_BLOCK);
         let tiny = self.state.name.len() <= TINY;
         if self.state.name.len() <= ONE_BLOCK {
             size = ONE_BLOCK;
         }
-        if self.matrix.may_be_indefinite() {
+        if self.task.matrix.may_be_indefinite() {
             (size, largest) = (INDEFINITE_BLOCK, INDEFINITE_BLOCK);
         }
         let easy = (self.state.name.len() / 16).clamp(EASY_BLOCK.0, EASY_BLOCK.1);
@@ -549,7 +266,7 @@ impl<T: Precision> Run<'_, '_, T> {
         // The block's own gradient may be in f32 while that resolves the tolerance.
         let mut single = size_of::<T>() == 4;
         let mut polish = tiny;
-        let may_diverge = self.problem.may_diverge();
+        let may_diverge = self.task.problem.may_diverge();
         loop {
             let thresholds = self.state.thresholds();
             let gap_now = thresholds.gap();
@@ -578,7 +295,9 @@ impl<T: Precision> Run<'_, '_, T> {
             if may_diverge && self.diverges() {
                 return Ok(Outcome::Stopped(Status::Diverged, gap_now));
             }
-            if size_of::<T>() == 4 && self.noise() > NOISE_SHARE * gap_now {
+            if size_of::<T>() == 4
+                && noise::<T>(self.task.matrix, &self.state.beta) > NOISE_SHARE * gap_now
+            {
                 // The inactive gradients are not needed: the restart computes all of them.
                 return Ok(Outcome::TooNoisy);
             }
@@ -636,7 +355,7 @@ impl<T: Precision> Run<'_, '_, T> {
             .iterations
             .max(POLISH_STEPS)
             .saturating_add(self.iterations);
-        let budget = steps.min(self.control.max_iterations);
+        let budget = steps.min(self.task.control.max_iterations);
         let target = POLISH_SHARE * self.settings.stop.tolerance;
         self.working_set.select(&self.state, thresholds, TINY);
         let variables = std::mem::take(&mut self.working_set.variables);
@@ -676,7 +395,7 @@ impl<T: Precision> Run<'_, '_, T> {
         });
         let budget = max_iterations.saturating_sub(self.iterations);
         let selection = self.settings.selection;
-        let stop = || self.control.stop();
+        let stop = || self.task.control.stop();
         let rows = &mut self.rows;
         let steps;
         let solved: Vec<f64> = if single {
@@ -691,7 +410,7 @@ impl<T: Precision> Run<'_, '_, T> {
             if !self.double.load(entries, first, slack, fill)? {
                 return Ok(None);
             }
-            steps = if self.matrix.may_be_indefinite() {
+            steps = if self.task.matrix.may_be_indefinite() {
                 // Pair steps only, as LIBSVM takes them.
                 self.double.solve(selection, false, target, budget, &stop)
             } else {
@@ -736,43 +455,19 @@ impl<T: Precision> Run<'_, '_, T> {
         Ok(Some(steps))
     }
 
-    /// Adds the rows of the starting coefficients to the gradient. Returns false if stopped.
-    fn add_start(&mut self) -> Result<bool> {
-        // No position has been moved yet: variable and position are the same.
-        let changes: Vec<Change> = (0..self.state.name.len() as u32)
-            .map(|variable| Change {
-                variable,
-                factor: self.state.beta[variable as usize],
-                keep: false,
-            })
-            .filter(|change| change.factor != 0.0)
-            .collect();
-        let stop = || self.control.stop();
-        self.rows
-            .add_to(&changes, 0, &mut self.state.gradient, &stop)
-    }
-
     /// Tells whether the objective seems to have no minimum.
-    ///
-    /// With A the fall of the linear terms and Q = beta' K beta, the objective on the ray through
-    /// beta has the minimum -A^2 / (2 Q). For a hard margin the minimum of the whole problem is
-    /// -1/2 |w|^2, so A^2 / Q is a lower bound of |w|^2 and sqrt(Q) / A one above the margin.
     fn diverges(&self) -> bool {
         let state = &self.state;
-        let (mut fall, mut square) = (0.0, 0.0);
-        for at in 0..state.active {
-            let (beta, linear) = (state.beta[at], self.problem.linear[state.name[at] as usize]);
-            fall -= beta * linear + beta.abs() * state.absolute[at];
-            square += beta * (state.gradient[at] - linear);
-        }
-        let largest = state.diagonal.iter().fold(0.0f64, |a, &b| a.max(b));
-        fall > 0.0 && square <= (NARROWEST_MARGIN * fall).powi(2) * largest
-    }
-
-    /// Estimates the rounding error of the gradient: independent errors of the row entries.
-    fn noise(&self) -> f64 {
-        let squares: f64 = self.state.beta.iter().map(|beta| beta * beta).sum();
-        self.matrix.noise::<T>() * squares.sqrt()
+        let active = (0..state.active).map(|at| {
+            let linear = self.task.problem.linear[state.name[at] as usize];
+            [
+                state.beta[at],
+                state.gradient[at],
+                linear,
+                state.absolute[at],
+            ]
+        });
+        diverges(active, largest(&state.diagonal))
     }
 
     /// Sets variables aside if that pays: every update from here on is shorter, and about as many
@@ -792,7 +487,7 @@ impl<T: Precision> Run<'_, '_, T> {
     fn unshrink(&mut self) -> Result<bool> {
         let shrunk = std::mem::take(&mut self.state.shrunk);
         let now = self.state.beta_by_variable();
-        let stop = || self.control.stop();
+        let stop = || self.task.control.stop();
         for part in &shrunk {
             let changes: Vec<Change> = (0..)
                 .zip(now.iter().zip(&part.beta))
@@ -818,96 +513,4 @@ impl<T: Precision> Run<'_, '_, T> {
         self.state.active = self.state.name.len();
         Ok(true)
     }
-}
-
-/// The gradient at beta, computed in f64; None if stopped.
-fn exact_gradient(
-    problem: &DualProblem,
-    matrix: &KernelMatrix,
-    beta: &[f64],
-    control: &Control,
-) -> Result<Option<Vec<f64>>> {
-    if beta.iter().all(|&beta| beta == 0.0) {
-        return Ok(Some(problem.linear.clone()));
-    }
-    let all: Vec<u32> = (0..beta.len() as u32).collect();
-    let product = matrix.product(beta, &all, &|| control.stop())?;
-    Ok(product.map(|mut gradient| {
-        for (i, gradient) in gradient.iter_mut().enumerate() {
-            *gradient += problem.linear[i] + problem.ridge[i] * beta[i];
-        }
-        gradient
-    }))
-}
-
-/// Recomputes part of the gradient in f64, puts it in its place, and returns an upper estimate of
-/// the true gap; None if stopped.
-///
-/// Recomputed are the extremes on both sides, which decide the gap, and a sample of all variables,
-/// which tells how wrong the others may be.
-fn confirm(
-    problem: &DualProblem,
-    matrix: &KernelMatrix,
-    beta: &[f64],
-    gradient: &mut [f64],
-    control: &Control,
-) -> Result<Option<f64>> {
-    let n = beta.len();
-    let point = |i: usize, gradient: &[f64]| problem.point(i, beta[i], gradient[i]);
-    let count = match matrix.is_of_pair() {
-        true => (n / 16).clamp(FEWEST_CHECKED, CHECKED),
-        false => CHECKED,
-    };
-    let mut checked: Vec<u32> = (0..n as u32).step_by(n.div_ceil(count).max(1)).collect();
-    let mut extremes = |group: usize, score: &dyn Fn(usize) -> Option<f64>| {
-        let mut order: Vec<(f64, u32)> = (0..n)
-            .filter(|&i| problem.constraint.group(i) == group)
-            .filter_map(|i| Some((score(i)?, i as u32)))
-            .collect();
-        if order.len() > count {
-            order.select_nth_unstable_by(count, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            order.truncate(count);
-        }
-        checked.extend(order.iter().map(|&(_, i)| i));
-    };
-    for group in 0..2 {
-        let point = |i: usize| point(i, gradient);
-        extremes(group, &|i| point(i).may_grow().then(|| point(i).up()));
-        extremes(group, &|i| point(i).may_shrink().then(|| -point(i).down()));
-    }
-    checked.sort_unstable();
-    checked.dedup();
-    let Some(product) = matrix.product(beta, &checked, &|| control.stop())? else {
-        return Ok(None);
-    };
-    let mut is_checked = vec![false; n];
-    let mut error = 0.0f64;
-    for (&i, product) in checked.iter().zip(product) {
-        let i = i as usize;
-        let exact = product + problem.linear[i] + problem.ridge[i] * beta[i];
-        error = error.max((exact - gradient[i]).abs());
-        gradient[i] = exact;
-        is_checked[i] = true;
-    }
-    // What was not recomputed may be half as wrong again as the worst that was.
-    let doubtful = |i: usize| if is_checked[i] { 0.0 } else { 1.5 * error };
-    let mut thresholds = Thresholds::of(problem, beta, gradient);
-    for i in 0..n {
-        for sign in [1.0, -1.0] {
-            let mut point = point(i, gradient);
-            point.gradient += sign * doubtful(i);
-            thresholds.include(problem.constraint.group(i), point);
-        }
-    }
-    Ok(Some(thresholds.gap()))
-}
-
-/// The objective at beta, whose smooth part has this gradient.
-fn objective(problem: &DualProblem, beta: &[f64], gradient: &[f64]) -> f64 {
-    let terms = beta.iter().enumerate().map(|(i, beta)| {
-        0.5 * beta * (gradient[i] + problem.linear[i]) + problem.absolute[i] * beta.abs()
-    });
-    let sum: f64 = beta.iter().sum();
-    let slack = problem.constraint.slack().unwrap_or(0.0);
-    terms.sum::<f64>() + 0.5 * slack * sum * sum
 }

@@ -31,6 +31,8 @@ BAD_PARAMETERS = {
     "gamma": [-0.1, "big", np.nan, np.inf, None],
     "coef0": [np.nan, np.inf, "0"],
     "shrinking": [1, "yes"],
+    "solver": ["newton", "SMO", "", None, 1],
+    "eta": [0.0, -1, 2.0, np.nan, np.inf, "1", None, True],
     "tol": [0.0, -1e-3, np.nan, np.inf, "small"],
     "cache_size": [0, -200, np.inf, "all", None],
     "class_weight": [

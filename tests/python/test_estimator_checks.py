@@ -25,6 +25,8 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         SVC(loss="squared_hinge", fit_intercept="penalized"),
         SVC(multiclass="ovr"),
         SVC(multiclass="dag"),
+        SVC(solver="adatron"),
+        SVC(solver="adatron", fit_intercept="penalized", eta=1.2),
         NuSVC(),
         NuSVC(nu=0.3),
         NuSVC(nu=0.3, kernel="linear", class_weight="balanced"),
@@ -37,12 +39,15 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         SVR(loss=SQUARED_TUBE),
         SVR(fit_intercept=False),
         SVR(fit_intercept="penalized"),
+        SVR(solver="adatron"),
         NuSVR(),
         NuSVR(kernel="linear"),
         OneClassSVM(),
         OneClassSVM(kernel=RBF(gamma=0.1) + 0.1 * Linear()),
         OneClassSVM(loss="squared_hinge", nu=0.1),
+        OneClassSVM(solver="adatron"),
         SVDD(),
+        SVDD(solver="adatron"),
         SVDD(kernel="linear"),
         SVDD(loss="squared_hinge", nu=0.1),
     ]
@@ -51,12 +56,13 @@ def test_manners(estimator, check):
     check(estimator)
 
 
+SOLVER = {"solver": "smo", "eta": 1.0}
 OURS = {
-    SVC: {"loss": "hinge", "fit_intercept": True, "multiclass": "ovo"},
+    SVC: {"loss": "hinge", "fit_intercept": True, "multiclass": "ovo", **SOLVER},
     NuSVC: {"multiclass": "ovo"},
-    SVR: {"loss": "epsilon_insensitive", "fit_intercept": True},
+    SVR: {"loss": "epsilon_insensitive", "fit_intercept": True, **SOLVER},
     NuSVR: {},
-    OneClassSVM: {"loss": "hinge"},
+    OneClassSVM: {"loss": "hinge", **SOLVER},
 }
 
 

@@ -345,7 +345,7 @@ def test_size_of_the_cache(kernel):
         for solution in machines(tight, y):
             assert solution.gap(K, 10.0) <= 1.1e-6
         assert_same_values(roomy, tight, X, atol=1e-4)
-    # Of several machines, those with room gather from rows what others compute; of one, all compute.
+    # Of several machines, those with room gather from rows what others compute.
     roomy, tight = (SVC(**options, **few).fit(X, y == 0) for few in ({}, {"cache_size": 1.0}))
     assert roomy.report_.kernel_evaluations <= tight.report_.kernel_evaluations
 

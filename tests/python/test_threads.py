@@ -115,6 +115,8 @@ def test_the_array_may_change_during_training():
         intercept="free",
         multiclass="ovo",
         tol=1e-3,
+        solver="smo",
+        eta=1.0,
         shrinking=True,
         cache_bytes=None,
         max_iter=-1,
@@ -151,6 +153,7 @@ print(SVC().fit(X[:500], y[:500]).report_.status, flush=True)
         "mercer.SVC(gamma=0.05, C=1e4, tol=1e-9)",
         "mercer.SVC(kernel=lambda A, B: np.exp(A @ B.T / 20), C=1e4, tol=1e-9)",
         "mercer.SVR(gamma=0.05, C=1e4, tol=1e-9)",
+        "mercer.SVC(gamma=0.05, C=1e4, tol=1e-9, solver='adatron')",
         "mercer.OneClassSVM(kernel=lambda A, B: np.exp(-0.05 * (A[:, :1] - B.T[:1]) ** 2))",
     ],
 )

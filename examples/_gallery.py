@@ -1,0 +1,82 @@
+"""What the examples share: data, averages over splits, tables and pictures."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+
+_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def load(name: str) -> tuple[np.ndarray, ...]:
+    """Read a set that is not bundled: (X, y), or (X_train, y_train, X_test, y_test)."""
+    path = Path(os.environ.get("MERCER_DATA", _DATA)) / f"{name}.npz"
+    if not path.is_file():
+        sys.exit(f"no data set {path}: set MERCER_DATA to the folder that has {path.name}")
+    keys = ("X", "y"), ("X_train", "y_train", "X_test", "y_test")
+    with np.load(path) as arrays:
+        return tuple(arrays[key] for key in keys["X_train" in arrays])
+
+
+def mirror_symmetry(
+    n_samples: int, n_inputs: int, random_state: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw strings of +-1: of class 1 the second half mirrors the first, of class -1 it is random.
+
+    Half of the strings are of each class, on average. A random half that happens to be the mirror
+    image is drawn with a probability of 2^(-n_inputs/2) and then has the wrong label, as published.
+    """
+    X = random_state.choice([-1.0, 1.0], size=(n_samples, n_inputs))
+    y = random_state.choice([-1, 1], size=n_samples)
+    half = n_inputs // 2
+    X[y == 1, n_inputs - half :] = X[y == 1, :half][:, ::-1]
+    return X, y
+
+
+def mean_errors(
+    machines: Sequence[Any], X: np.ndarray, y: np.ndarray, train_size: int, seeds: int = 20
+) -> np.ndarray:
+    """Return (error on new rows, error on the training rows) of each machine, over random splits.
+
+    All machines see the same splits.
+    """
+    errors = np.empty((seeds, len(machines), 2))
+    for seed in range(seeds):
+        rows, others, labels, truth = train_test_split(
+            X, y, train_size=train_size, random_state=seed
+        )
+        for machine, pair in zip(machines, errors[seed], strict=True):
+            model = clone(machine).fit(rows, labels)
+            pair[:] = 1 - model.score(others, truth), 1 - model.score(rows, labels)
+    return errors.mean(axis=0)
+
+
+def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table, the first column to the left and the others to the right."""
+    lines = [tuple(header), *(tuple(map(str, row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    print(f"\n{title}")
+    for first, *others in lines:
+        cells = [f"{cell:>{width}}" for cell, width in zip(others, widths[1:], strict=True)]
+        print("  ".join([f"{first:<{widths[0]}}", *cells]))
+
+
+def picture(draw: Callable[[Any], None], size: tuple[float, float] = (6.0, 4.0)) -> None:
+    """Draw on a figure and save it as a PNG, if the command line names a file."""
+    if len(sys.argv) > 1:
+        # Not pyplot: this needs no screen, whatever the backend.
+        from matplotlib.figure import Figure
+        from PIL import Image
+
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure)
+        with BytesIO() as buffer:
+            figure.savefig(buffer, dpi=110)
+            # A palette keeps the file small, and no picture here needs more colours.
+            Image.open(buffer).convert("RGB").quantize(128).save(sys.argv[1], "PNG", optimize=True)

@@ -1,0 +1,136 @@
+//! Solver: one of the two, for those who let the user choose.
+
+use super::{Adatron, DualProblem, Monitor, Smo, Solution, StopRule};
+use crate::error::Result;
+use crate::matrix::{KernelMatrix, KernelRows};
+use std::time::Instant;
+
+/// A solver with its settings.
+///
+/// ```
+/// use mercer::qp::{Adatron, Smo, Solver};
+/// let solvers: [Solver; 2] = [Smo::default().into(), Adatron::default().into()];
+/// assert_eq!(solvers.map(|solver| solver.stop().tolerance), [1e-3, 1e-3]);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum Solver {
+    /// Sequential minimal optimisation.
+    Smo(Smo),
+    /// The Kernel-Adatron.
+    Adatron(Adatron),
+}
+
+impl Default for Solver {
+    fn default() -> Self {
+        Solver::Smo(Smo::default())
+    }
+}
+
+impl From<Smo> for Solver {
+    fn from(smo: Smo) -> Self {
+        Solver::Smo(smo)
+    }
+}
+
+impl From<Adatron> for Solver {
+    fn from(adatron: Adatron) -> Self {
+        Solver::Adatron(adatron)
+    }
+}
+
+impl Solver {
+    /// Solves a problem: see [`Smo::solve`] and [`Adatron::solve`].
+    ///
+    /// ```
+    /// # use mercer::formulation::{Intercept, Loss, svc};
+    /// # use mercer::{Kernel, Samples, matrix::KernelMatrix, qp::{Solver, Unwatched}};
+    /// let samples = Samples::try_from(ndarray::array![[1.0], [3.0]].view())?;
+    /// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 1])?;
+    /// let problem = svc(&[true, false], &[9.0, 9.0], Loss::Linear, Intercept::Free);
+    /// let solution = Solver::default().solve(&problem, &matrix, &Unwatched)?;
+    /// assert_eq!(solution.beta, [0.5, -0.5]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As those of the solver.
+    pub fn solve(
+        &self,
+        problem: &DualProblem,
+        matrix: &KernelMatrix,
+        monitor: &dyn Monitor,
+    ) -> Result<Solution> {
+        self.solve_on(problem, &mut KernelRows::new(matrix), monitor)
+    }
+
+    /// Solves a problem with rows that have served others before.
+    ///
+    /// ```
+    /// # use mercer::formulation::{Intercept, Loss, svc};
+    /// # use mercer::matrix::{KernelMatrix, KernelRows};
+    /// # use mercer::{Kernel, Samples, qp::{Solver, Unwatched}};
+    /// let samples = Samples::try_from(ndarray::array![[1.0], [3.0]].view())?;
+    /// let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 1])?;
+    /// let problem = svc(&[true, false], &[0.1, 0.1], Loss::Linear, Intercept::Free);
+    /// let mut rows = KernelRows::new(&matrix);
+    /// let solution = Solver::default().solve_on(&problem, &mut rows, &Unwatched)?;
+    /// assert_eq!(solution.beta, [0.1, -0.1]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As those of the solver.
+    pub fn solve_on(
+        &self,
+        problem: &DualProblem,
+        rows: &mut KernelRows,
+        monitor: &dyn Monitor,
+    ) -> Result<Solution> {
+        match self {
+            Solver::Smo(smo) => smo.solve_on(problem, rows, monitor),
+            Solver::Adatron(adatron) => adatron.solve_on(problem, rows, monitor),
+        }
+    }
+
+    /// Returns when to stop.
+    ///
+    /// ```
+    /// assert!(mercer::qp::Solver::default().stop().max_iterations.is_none());
+    /// ```
+    pub fn stop(&self) -> &StopRule {
+        match self {
+            Solver::Smo(smo) => &smo.stop,
+            Solver::Adatron(adatron) => &adatron.stop,
+        }
+    }
+
+    /// Returns when to stop, to be changed.
+    ///
+    /// ```
+    /// let mut solver = mercer::qp::Solver::default();
+    /// solver.stop_mut().max_iterations = Some(100);
+    /// assert_eq!(solver.stop().max_iterations, Some(100));
+    /// ```
+    pub fn stop_mut(&mut self) -> &mut StopRule {
+        match self {
+            Solver::Smo(smo) => &mut smo.stop,
+            Solver::Adatron(adatron) => &mut adatron.stop,
+        }
+    }
+
+    /// Returns the bytes for kernel rows, None for a fair share, to be changed.
+    pub(crate) fn cache_bytes_mut(&mut self) -> &mut Option<usize> {
+        match self {
+            Solver::Smo(smo) => &mut smo.cache_bytes,
+            Solver::Adatron(adatron) => &mut adatron.cache_bytes,
+        }
+    }
+
+    /// Returns the settings with what is left of the time since `started`: several machines share
+    /// one budget.
+    pub(crate) fn since(mut self, started: Instant) -> Self {
+        let limit = &mut self.stop_mut().time_limit;
+        *limit = limit.map(|limit| limit.saturating_sub(started.elapsed()));
+        self
+    }
+}

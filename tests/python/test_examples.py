@@ -1,0 +1,89 @@
+"""The gallery: every example has what its page promises, and the fastest ones run."""
+
+import ast
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if not path.stem.startswith("_"))
+LARGEST = 80_000  # bytes of a picture
+
+
+def run(name, tmp_path):
+    """Run an example and return its lines; warnings are errors, as in the tests."""
+    picture = tmp_path / f"{name}.png"
+    command = [sys.executable, "-W", "error", EXAMPLES / f"{name}.py", picture]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert [path.name for path in tmp_path.iterdir()] == [picture.name]
+    return done.stdout.splitlines()
+
+
+def test_examples_are_found():
+    assert {"checkerboard", "reject"} <= {path.stem for path in SCRIPTS}
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_imports_and_says_what_it_is(script, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    spec = importlib.util.spec_from_file_location(f"example_{script.stem}", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert callable(module.main)
+    text = " ".join(ast.get_docstring(ast.parse(script.read_text())).split())
+    assert f"python examples/{script.stem}.py [{script.stem}.png]" in text
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_picture_is_there_and_on_the_page(script):
+    page = (EXAMPLES / "README.md").read_text()
+    assert f"]({script.name})" in page
+    assert f"]({script.stem}.png)" in page
+    picture = script.with_suffix(".png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < LARGEST
+
+
+def test_page_shows_nothing_else():
+    page = (EXAMPLES / "README.md").read_text()
+    shown = re.findall(r"\]\((\w+)\.png\)", page)
+    assert sorted(shown) == [path.stem for path in SCRIPTS]
+
+
+def test_nu_bounds_both_shares(tmp_path):
+    rows = [line.split() for line in run("nu", tmp_path) if re.match(r"0\.\d", line)]
+    assert len(rows) == 9
+    for nu, errors, support, outside, tube_support, *_ in (map(float, row) for row in rows):
+        assert errors <= nu <= support
+        assert outside <= nu <= tube_support
+
+
+def test_margins_of_parity_are_the_theoretical_ones(tmp_path):
+    rows = [line.split() for line in run("spirals_parity", tmp_path) if "-parity" in line]
+    assert len(rows) == 4
+    for _, _, error, size, support, margin, theory in rows:
+        assert error == "0.0%"
+        assert support == size
+        assert float(margin) == pytest.approx(float(theory), abs=2e-6)
+
+
+def test_checkerboard_is_learned_as_published(tmp_path):
+    (row,) = (line for line in run("checkerboard", tmp_path) if line.startswith("C = 10,000"))
+    learned, new, _ = re.findall(r"[\d.]+", row.removeprefix("C = 10,000, gamma = 1"))
+    assert float(learned) >= 99.9
+    assert float(new) == pytest.approx(99, abs=0.5)
+
+
+def test_missing_data_ends_with_a_reason(tmp_path):
+    command = [sys.executable, EXAMPLES / "pima.py"]
+    folder = {**os.environ, "MERCER_DATA": str(tmp_path)}
+    done = subprocess.run(command, env=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith("set MERCER_DATA to the folder that has pima.npz")
