@@ -9,13 +9,68 @@ from numpy.typing import NDArray
 
 from mercer import _core
 
-__all__ = ["History", "MachineReport", "Report", "history_of"]
+__all__ = ["History", "MachineReport", "Report", "Seconds", "history_of"]
 
 #: The epochs of one machine: arrays "objective", "margin", "bias" and "gap".
 History: TypeAlias = dict[str, NDArray[np.float64]]
 
 #: From the best to the worst.
 _STATUSES = ("converged", "max_iterations", "time_limit", "diverged", "interrupted")
+
+
+class Seconds(float):
+    """A time, and where it went.
+
+    Parameters
+    ----------
+    total : float
+        The number itself.
+    selection : float
+        Finding out which coefficients to move.
+    kernel : float
+        Kernel values.
+    inner : float
+        Moving coefficients.
+    update : float
+        Adding kernel rows to the gradient.
+
+    Examples
+    --------
+    >>> from mercer import SVC
+    >>> model = SVC().fit([[0.0], [1.0]], [0, 1])
+    >>> model.report_.seconds > 0
+    True
+    >>> sorted(model.report_.seconds.by_phase)
+    ['inner', 'kernel', 'selection', 'update']
+    """
+
+    selection: float
+    kernel: float
+    inner: float
+    update: float
+
+    def __new__(
+        cls, total: float, selection: float, kernel: float, inner: float, update: float
+    ) -> "Seconds":
+        """Make the number."""
+        seconds = super().__new__(cls, total)
+        seconds.selection, seconds.kernel = selection, kernel
+        seconds.inner, seconds.update = inner, update
+        return seconds
+
+    def __getnewargs__(self) -> tuple[float, float, float, float, float]:  # type: ignore[override]
+        """Return what a copy is made from."""
+        return float(self), self.selection, self.kernel, self.inner, self.update
+
+    @property
+    def by_phase(self) -> dict[str, float]:
+        """The phases by name; what they leave of the total is preparation."""
+        return {
+            "selection": self.selection,
+            "kernel": self.kernel,
+            "inner": self.inner,
+            "update": self.update,
+        }
 
 
 @dataclass(frozen=True)
@@ -36,8 +91,9 @@ class MachineReport:
         Number of kernel values computed.
     cache_hits, cache_misses : int
         Kernel rows found in the cache, and rows that had to be computed.
-    seconds : float
-        Time taken.
+    seconds : Seconds
+        Time taken, a number; its attributes `selection`, `kernel`, `inner` and `update` say where
+        it went.
     """
 
     status: str
@@ -47,7 +103,7 @@ class MachineReport:
     kernel_evaluations: int
     cache_hits: int
     cache_misses: int
-    seconds: float
+    seconds: Seconds
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,17 +114,20 @@ class Report:
     ----------
     machines : tuple of MachineReport
         The parts: ``report[i]``, ``len(report)`` and iteration go over them.
-    seconds : float
-        Time that training took from beginning to end. Machines trained at the same time make
-        this less than the sum over the machines.
+    seconds : Seconds
+        Time that training took from beginning to end, a number; its attributes `selection`,
+        `kernel`, `inner` and `update` are sums over the machines, which can be more than the whole
+        if machines were trained at the same time.
     """
 
     machines: tuple[MachineReport, ...]
-    seconds: float
+    seconds: Seconds
 
     @classmethod
     def from_core(cls, reports: Iterable[_core.Report], seconds: float) -> "Report":
         """Copy the core's reports."""
+        reports = list(reports)
+        phases = [sum(phase) for phase in zip(*(r.phases for r in reports), strict=True)]
         return cls(
             tuple(
                 MachineReport(
@@ -79,11 +138,11 @@ class Report:
                     kernel_evaluations=int(report.kernel_evaluations),
                     cache_hits=int(report.cache_hits),
                     cache_misses=int(report.cache_misses),
-                    seconds=float(report.seconds),
+                    seconds=Seconds(report.seconds, *report.phases),
                 )
                 for report in reports
             ),
-            seconds=seconds,
+            seconds=Seconds(seconds, *phases),
         )
 
     def __len__(self) -> int:

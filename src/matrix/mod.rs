@@ -26,6 +26,7 @@ use classes::{Common, Pair};
 pub(crate) use memory::fair_share;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Values asked from a user kernel in one call: 32 MB of f64.
 const USER_BLOCK: usize = 1 << 22;
@@ -469,6 +470,8 @@ pub(crate) struct CachedRows<'a, T> {
     room: usize,
     /// Whether values are rounded to f32 although T is f64: see [`CachedRows::rounded`].
     rounded: bool,
+    /// Time spent on kernel values.
+    kernel_time: Duration,
 }
 
 impl<'a, T: Precision> CachedRows<'a, T> {
@@ -482,6 +485,7 @@ impl<'a, T: Precision> CachedRows<'a, T> {
             passed: 0,
             room: ROOM,
             rounded: false,
+            kernel_time: Duration::ZERO,
         })
     }
 
@@ -517,6 +521,11 @@ impl<'a, T: Precision> CachedRows<'a, T> {
             .iter()
             .map(|&variable| self.matrix.index[variable as usize])
             .collect()
+    }
+
+    /// Returns the time spent on kernel values so far.
+    pub fn kernel_time(&self) -> Duration {
+        self.kernel_time
     }
 
     /// Returns how many rows the cache holds at the most.
@@ -567,6 +576,19 @@ impl<'a, T: Precision> CachedRows<'a, T> {
     }
 
     fn compute(
+        &mut self,
+        variables: &[u32],
+        slots: &[u32],
+        positions: std::ops::Range<usize>,
+        stop: Stop,
+    ) -> Result<bool> {
+        let started = Instant::now();
+        let computed = self.compute_rows(variables, slots, positions, stop);
+        self.kernel_time += started.elapsed();
+        computed
+    }
+
+    fn compute_rows(
         &mut self,
         variables: &[u32],
         slots: &[u32],
@@ -657,8 +679,11 @@ impl<'a, T: Precision> CachedRows<'a, T> {
         let factors: Vec<f64> = passing.iter().map(|change| change.factor).collect();
         self.matrix.count(rows.len(), gradient.len());
         self.passed += rows.len() as u64;
+        let started = Instant::now();
         let packed = columns.pack_rows(self.matrix.source(), &rows);
-        Ok(columns.add_rows(&packed, &factors, start, gradient, stop))
+        let added = columns.add_rows(&packed, &factors, start, gradient, stop);
+        self.kernel_time += started.elapsed();
+        Ok(added)
     }
 
     /// Computes the small matrix of the given variables into rows of `stride` numbers. Returns
@@ -689,6 +714,7 @@ impl<'a, T: Precision> CachedRows<'a, T> {
             .iter()
             .map(|&variable| matrix.index[variable as usize])
             .collect();
+        let started = Instant::now();
         if matrix.kernel.is_tiled() {
             let columns = Columns::<B>::new(&matrix.kernel, matrix.source(), &index);
             let rows = columns.pack_rows(matrix.source(), &index);
@@ -697,11 +723,14 @@ impl<'a, T: Precision> CachedRows<'a, T> {
             if self.rounded {
                 round(out);
             }
+            self.kernel_time += started.elapsed();
             return Ok(computed.is_some());
         }
         matrix.count(size, size);
         let mut out: Vec<&mut [B]> = out.chunks_mut(stride).map(|row| &mut row[..size]).collect();
-        matrix.given_rows(&index, &index, &mut out, stop)
+        let given = matrix.given_rows(&index, &index, &mut out, stop);
+        self.kernel_time += started.elapsed();
+        given
     }
 
     /// Returns how many rows are held.

@@ -49,6 +49,11 @@ impl PyReport {
     fn seconds(&self) -> f64 {
         self.0.seconds
     }
+    #[getter]
+    fn phases(&self) -> (f64, f64, f64, f64) {
+        let phases = self.0.phases;
+        (phases.selection, phases.kernel, phases.inner, phases.update)
+    }
 }
 
 /// What any fit gives back.

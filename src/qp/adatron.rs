@@ -36,6 +36,7 @@ use super::solve::{
 use super::{Constraint, DualProblem, Epoch, Monitor, Solution, Status, StopRule};
 use crate::error::{Error, Result};
 use crate::matrix::{CachedRows, Change, KernelMatrix, KernelRows, Precision};
+use std::time::Instant;
 
 /// Variables of a chunk: enough to have rows for all cores to add, few enough to keep what is read
 /// in between small.
@@ -324,7 +325,13 @@ impl<T: Precision> Sweeps<'_, '_, T> {
                 Constraint::Sum => (secant.bias(), secant.charge()),
                 _ => (0.0, 0.0),
             };
-            match self.sweep(bias, charge)? {
+            let (started, kernel) = (Instant::now(), self.rows.kernel_time());
+            let update = self.state.phases.update;
+            let swept = self.sweep(bias, charge)?;
+            let others = (self.rows.kernel_time() - kernel).as_secs_f64()
+                + (self.state.phases.update - update);
+            self.state.phases.inner += (started.elapsed().as_secs_f64() - others).max(0.0);
+            match swept {
                 Swept::Stopped => return Ok(Outcome::Stopped(control.status(), gap)),
                 Swept::Unbounded => return Ok(Outcome::Stopped(Status::Diverged, gap)),
                 Swept::Whole => {}
@@ -543,10 +550,12 @@ impl<T: Precision> Sweeps<'_, '_, T> {
         if !moved.iter().all(|&(i, _)| self.rows.holds(i as u32)) {
             self.before.clone_from(&self.state.gradient);
         }
-        if !self
-            .rows
-            .add_to(&changes, 0, &mut self.state.gradient, stop)?
-        {
+        let (started, kernel) = (Instant::now(), self.rows.kernel_time());
+        let gradient = &mut self.state.gradient;
+        let added = self.rows.add_to(&changes, 0, gradient, stop)?;
+        let others = self.rows.kernel_time() - kernel;
+        self.state.phases.update += started.elapsed().saturating_sub(others).as_secs_f64();
+        if !added {
             std::mem::swap(&mut self.before, &mut self.state.gradient);
             return Ok(false);
         }

@@ -282,6 +282,30 @@ pub struct Report {
     pub cache_misses: u64,
     /// Wall-clock time.
     pub seconds: f64,
+    /// Where it went.
+    pub phases: Phases,
+}
+
+/// The seconds of the phases of a solve. What is left to its whole time is preparation.
+///
+/// ```
+/// use mercer::{Kernel, Svc};
+/// let x = ndarray::array![[-1.0], [1.0]];
+/// let model = Svc::new(Kernel::linear()).fit(x.view(), &[0, 1])?;
+/// let report = model.reports()[0];
+/// assert!(report.phases.kernel <= report.seconds);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Phases {
+    /// Finding out which variables to move.
+    pub selection: f64,
+    /// Kernel values, with the sums of those that are not kept.
+    pub kernel: f64,
+    /// Steps.
+    pub inner: f64,
+    /// Adding rows to the gradient.
+    pub update: f64,
 }
 
 /// Where a solver is.

@@ -20,10 +20,11 @@ use super::solve::{
 };
 use super::variables::Variables;
 use super::working_set::WorkingSet;
-use super::{DualProblem, Monitor, Solution, Status, StopRule};
+use super::{DualProblem, Monitor, Phases, Solution, Status, StopRule};
 use crate::error::Result;
 use crate::matrix::{CachedRows, Change, KernelMatrix, KernelRows, Precision};
 use crate::simd::Real;
+use std::time::{Duration, Instant};
 
 /// Variables of the first block; it grows from block to block up to the next constant.
 const FIRST_BLOCK: usize = 64;
@@ -198,6 +199,7 @@ impl Method for Smo {
             single: Block::default(),
             double: Block::default(),
             iterations: state.iterations,
+            phases: state.phases,
             updates: 0,
         }
     }
@@ -213,6 +215,7 @@ pub(super) struct Blocks<'a, 'm, T> {
     single: Block<f32>,
     double: Block<f64>,
     iterations: u64,
+    phases: Phases,
     /// Rows added to the gradient so far.
     updates: u64,
 }
@@ -245,6 +248,7 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
             gradient,
             iterations: self.iterations,
             history: Vec::new(),
+            phases: self.phases,
         };
         (state, self.rows)
     }
@@ -268,6 +272,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
         let mut polish = tiny;
         let may_diverge = self.task.problem.may_diverge();
         loop {
+            let started = Instant::now();
             let thresholds = self.state.thresholds();
             let gap_now = thresholds.gap();
             control.tell(self.iterations, gap_now, self.state.active);
@@ -310,6 +315,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
             single &= tolerance > 256.0 * f32::ROUNDOFF * scale;
 
             self.working_set.select(&self.state, &thresholds, size);
+            self.phases.selection += started.elapsed().as_secs_f64();
             let variables = std::mem::take(&mut self.working_set.variables);
             let target = (0.9 * tolerance).max(INNER_SHARE * gap_now);
             let budget = match may_diverge {
@@ -397,6 +403,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
         let selection = self.settings.selection;
         let stop = || self.task.control.stop();
         let rows = &mut self.rows;
+        let (started, kernel) = (Instant::now(), rows.kernel_time());
         let steps;
         let solved: Vec<f64> = if single {
             let fill = |out: &mut [f32], stride| rows.block(variables, out, stride, &stop);
@@ -418,6 +425,11 @@ impl<T: Precision> Blocks<'_, '_, T> {
             };
             self.double.beta().collect()
         };
+        let spent = |rows: &CachedRows<T>, started: Instant, kernel: Duration| {
+            let others = rows.kernel_time() - kernel;
+            started.elapsed().saturating_sub(others).as_secs_f64()
+        };
+        self.phases.inner += spent(&self.rows, started, kernel);
         let changed: Vec<(u32, u32, f64)> = variables
             .iter()
             .zip(&at)
@@ -442,7 +454,10 @@ impl<T: Precision> Blocks<'_, '_, T> {
             .collect();
         let active = &mut state.gradient[..state.active];
         let before = active.to_vec();
-        if !self.rows.add_to(&changes, 0, active, &stop)? {
+        let (started, kernel) = (Instant::now(), self.rows.kernel_time());
+        let added = self.rows.add_to(&changes, 0, active, &stop)?;
+        self.phases.update += spent(&self.rows, started, kernel);
+        if !added {
             active.copy_from_slice(&before);
             return Ok(None);
         }

@@ -8,7 +8,7 @@
 
 use super::kkt::{Thresholds, biases};
 use super::{
-    Constraint, DualProblem, Epoch, Monitor, Progress, Report, Solution, Status, StopRule,
+    Constraint, DualProblem, Epoch, Monitor, Phases, Progress, Report, Solution, Status, StopRule,
 };
 use crate::error::{Error, Result};
 use crate::matrix::{CachedRows, Change, KernelMatrix, KernelRows, Precision, fair_share};
@@ -84,6 +84,8 @@ pub(super) struct State {
     pub gradient: Vec<f64>,
     pub iterations: u64,
     pub history: Vec<Epoch>,
+    /// Without kernel values, whose time the rows know.
+    pub phases: Phases,
 }
 
 /// How a run ended.
@@ -128,7 +130,10 @@ pub(super) fn solve_on<M: Method>(
     let mut known = matrix.may_be_indefinite();
     let (status, gap) = loop {
         if known {
-            let Some(exact) = exact_gradient(task, &state.beta)? else {
+            let started = Instant::now();
+            let exact = exact_gradient(task, &state.beta)?;
+            state.phases.kernel += started.elapsed().as_secs_f64();
+            let Some(exact) = exact else {
                 // Stopped on the way to an exact gradient: the last one has to do.
                 let gap = Thresholds::of(problem, &state.beta, &state.gradient).gap();
                 break (control.status(), gap);
@@ -170,6 +175,7 @@ pub(super) fn solve_on<M: Method>(
             cache_hits: cache.0,
             cache_misses: cache.1,
             seconds: control.started.elapsed().as_secs_f64(),
+            phases: state.phases,
         },
         beta: state.beta,
         history: state.history,
@@ -196,10 +202,12 @@ fn run<M: Method, T: Precision>(
         ..task
     };
     let mut rows = kernel_rows.take::<T>(bytes)?;
-    let before = rows.counters();
+    let (before, time_before) = (rows.counters(), rows.kernel_time());
+    let mut confirming = 0.0;
     let outcome = if known || add_start(task.control, &mut rows, state)? {
         let mut run = method.begin(task, rows, std::mem::take(state));
-        let outcome = confirmed(task, method.stop_rule().tolerance, &mut run);
+        let tolerance = method.stop_rule().tolerance;
+        let outcome = confirmed(task, tolerance, &mut run, &mut confirming);
         (*state, rows) = run.end();
         outcome
     } else {
@@ -209,17 +217,20 @@ fn run<M: Method, T: Precision>(
     let (hits, misses) = rows.counters();
     cache.0 += hits - before.0;
     cache.1 += misses - before.1;
+    let kernel_time = rows.kernel_time() - time_before;
+    state.phases.kernel += kernel_time.as_secs_f64() + confirming;
     kernel_rows.give(rows);
     outcome
 }
 
 /// Advances a run and confirms the gap. Where the rounding of the rows alone lifts it over the
 /// tolerance, the run goes on until there is room for that: the rows are there, and computing the
-/// whole gradient again costs more.
+/// whole gradient again costs more. Adds what the confirmation takes to `seconds`.
 fn confirmed<'m, T: Precision>(
     task: Task,
     tolerance: f64,
     run: &mut impl Run<'m, T>,
+    seconds: &mut f64,
 ) -> Result<Outcome> {
     let mut target = tolerance;
     loop {
@@ -235,7 +246,9 @@ fn confirmed<'m, T: Precision>(
                 false => Outcome::Converged(found),
             });
         }
+        let started = Instant::now();
         let check = confirm(task, &beta, &mut gradient)?;
+        *seconds += started.elapsed().as_secs_f64();
         run.correct(&gradient);
         let Some(confirmed) = check else {
             return Ok(Outcome::Stopped(task.control.status(), found));

@@ -1,12 +1,14 @@
 """SVC on problems whose solution is known, and beside scikit-learn."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import kernel_matrix, machines, scale_gamma
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blobs
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_blobs
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as Reference
 
@@ -342,3 +344,17 @@ def test_blocks_of_rows_are_the_same(wine, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr("mercer._sources._BLOCK_ROWS", 7)
             np.testing.assert_allclose(model.decision_function(Z), whole, rtol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ["smo", "adatron"])
+def test_the_report_says_where_the_time_went(solver):
+    X, y = load_digits(return_X_y=True)
+    model = SVC(solver=solver, C=10.0).fit(X, y == 8)
+    for seconds in (model.report_[0].seconds, model.report_.seconds):
+        phases = seconds.by_phase
+        assert all(phase >= 0.0 for phase in phases.values())
+        assert phases["kernel"] > 0.0
+        assert phases["inner"] > 0.0
+        assert sum(phases.values()) <= 1.01 * seconds
+        again = pickle.loads(pickle.dumps(seconds))
+        assert (again, again.by_phase) == (seconds, phases)
