@@ -2,7 +2,8 @@
 //!
 //! A sample takes part in as many machines as there are other classes. So the samples are prepared
 //! and packed once, and kernel values within a class, which all machines of the class need, are
-//! computed once and kept. Values between two classes are needed by one machine only.
+//! computed once and kept, unless two threads want the same row at the same moment. Values between two
+//! classes are needed by one machine only.
 
 use super::{KernelMatrix, Precision, Stop};
 use crate::data::Samples;
