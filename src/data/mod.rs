@@ -8,6 +8,10 @@
 use crate::error::{Error, Result};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
+/// The share of entries that are not zero from which on sparse samples are packed as dense ones:
+/// with 59% of them products of dense rows took half the time, with 11% a quarter more.
+const DENSE_SHARE: f64 = 0.2;
+
 /// Numbers in the precision they came in.
 ///
 /// ```
@@ -223,6 +227,17 @@ impl Samples {
                 .zip(&values[range])
                 .for_each(|(&column, &value)| f(column as usize, value)),
         }
+    }
+
+    /// Tells whether the samples are to be packed as dense ones: if they are, or if so many of their
+    /// entries are not zero that products of dense rows are faster.
+    pub(crate) fn is_packed_dense(&self) -> bool {
+        let entries = match self.rows {
+            _ if !self.is_sparse() => return true,
+            0 => 0,
+            rows => self.range(rows - 1).end,
+        };
+        entries as f64 > DENSE_SHARE * self.rows as f64 * self.columns as f64
     }
 
     /// Returns the number of stored entries of row `i`.

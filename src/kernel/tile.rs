@@ -2,7 +2,7 @@
 //!
 //! The columns (training samples during a fit, support vectors during a prediction) are packed
 //! once: dense ones into panels of a few samples, feature by feature, so that the product loop
-//! reads contiguous vectors; sparse ones stay CSR. The rows asked for are packed per call, in
+//! reads contiguous vectors; sparse ones stay CSR, unless they are hardly sparse. The rows asked for are packed per call, in
 //! groups as tall as the registers allow. Products go straight to their destination, a few
 //! kilobytes at a time, and are turned into kernel values there; each value is written once.
 //!
@@ -109,7 +109,7 @@ impl<T: Real> Columns<T> {
             len: index.len(),
             dim,
         };
-        if samples.is_sparse() {
+        if !samples.is_packed_dense() {
             let (starts, entries, norms) = sparse_rows(samples, index);
             columns.store = Store::Sparse { starts, entries };
             columns.norms = norms;

@@ -92,11 +92,13 @@ impl<'a> Classes<'a> {
         }
     }
 
-    /// The samples in precision T, if they are dense.
+    /// The samples in precision T, if they are packed as dense ones.
     pub(super) fn prepared<T: Precision>(&self) -> Option<&Prepared<T>> {
         let (samples, center) = (self.matrix.samples, self.matrix.center.as_deref());
         let prepare = || Prepared::new(samples, center);
-        (!samples.is_sparse()).then(|| T::common(self).prepared.get_or_init(prepare))
+        samples
+            .is_packed_dense()
+            .then(|| T::common(self).prepared.get_or_init(prepare))
     }
 
     fn source<T: Precision>(&self) -> Source<'_, T> {

@@ -116,7 +116,7 @@ impl<'a> KernelMatrix<'a> {
                 matrix.set_noise(0.0);
             }
             kernel => {
-                if kernel.is_translation_invariant() && !samples.is_sparse() {
+                if kernel.is_translation_invariant() && samples.is_packed_dense() {
                     matrix.center = Some(samples.mean(&matrix.index));
                 }
                 let center = matrix.center.as_deref();
