@@ -19,7 +19,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 help:
 	@echo "make demo     build the release wheel, install it into .venv and run python -m mercer"
 	@echo "make test     every check: format, lint, types, Rust and Python tests, the wheel"
-	@echo "make bench    cargo bench, then Mercer beside its peers"
+	@echo "make bench    cargo bench, then Mercer beside its peers (long)"
 	@echo "make sweep    the optimality of every fit over many real data sets (long)"
 	@echo "make develop  an editable release build in .venv, with all that the tests need"
 	@echo "make clean    remove everything that was built"
@@ -87,7 +87,9 @@ test-wheel: $(VENV)/editable $(WHEELS)/built
 bench: $(VENV)/wheel
 	cargo bench --locked --no-default-features
 	$(PIP) install "$(WHEEL)[bench]"
-	$(BIN)/python benches/compare.py
+	$(BIN)/python benches/compare.py --json target/compare.json --chart target/compare.png
+	$(BIN)/python benches/compare.py --check
+	$(BIN)/python benches/scaling.py --json target/scaling.json --chart target/scaling.png
 
 sweep: $(VENV)/wheel
 	$(BIN)/python benches/sweep.py

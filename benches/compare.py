@@ -1,353 +1,75 @@
 """Mercer beside scikit-learn, LIBSVM and scikit-learn-intelex: one table, one run, one command.
 
-    python benches/compare.py [--quick] [--cases a,b] [--libraries a,b] [--repeat 3] [--json FILE]
+    python benches/compare.py [--quick] [--cases a,b] [--libraries a,b] [--repeat 3] [--cache MB]
+                              [--timeout 3600] [--json FILE] [--chart FILE] [--markdown]
+    python benches/compare.py --check [ROWS] [--cases a,b] [--cache MB] [--timeout S] [--json FILE]
 
 Every (case, library) runs in a process of its own, all with the same data, parameters and
 tolerance. Times are the best of --repeat; no repeat begins once a library has worked for a minute
-on a case. Peers get a cache of 4000 MB. LIBSVM's times leave out the conversion of the training
-data to its own structures, which favours it. Memory is the peak of the whole process, data and
-imports included (Linux only). "n" counts the rows trained on; "x" is how many times as long the
-fastest peer took. "classes" is a number for a classifier (SVC), else the kind of machine, on which
-two more columns depend:
+on a case, nor when it might not end within --timeout. What does is shown as "> limit" and left out
+of the ratios. --quick takes a few cases once, 20 seconds for each library, three minutes in all.
+
+Peers get a cache of 4000 MB, Mercer "auto". --cache changes scikit-learn and Mercer, the others
+stay at 4000: with `--cache 200 --libraries scikit-learn,mercer` the two have equal memory, and x is
+Mercer beside scikit-learn. LIBSVM's times leave out the conversion of the training data to its own
+structures, which favours it. Memory is the peak of the whole process, data and imports included
+(Linux only). "n" counts the rows trained on; "x" is how many times as long the fastest peer took,
+marked with ! below 1.5. "evals" is the number of kernel values computed, divided by n times SV
+(two classes). Where a case is called one-row, "predict s" is the mean time of a call with a single
+row, and the fit is not compared again. "classes" is a number for a classifier (SVC), else the kind
+of machine, on which two more columns depend:
 
     kind         score, on the test rows              same: share of test rows where ...
     SVC          accuracy                             the label is scikit-learn's
     SVR          R^2                                  the prediction is scikit-learn's, to within
                                                       0.01 standard deviations of y
     OneClassSVM  share of the class's own accepted    the label is scikit-learn's
+
+At the end stands everything that is not as Mercer promises, or could not be compared: x of at least
+1.5 in each row and 4 (fit) and 3 (predict) in the mean, scores within 0.2 points of scikit-learn's,
+a gap of at most 1.1 tol, with unlimited cache at most 1.6 evals, with --cache a fit at least as
+fast as scikit-learn's and a peak of at most scikit-learn's and the cache. --check proves the
+solutions instead of timing them (see _check.py).
 """
 
 import argparse
-import importlib.metadata
 import json
 import math
-import os
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import _check
 import _data
-from _data import Data
+from _cases import CASES, QUICK, Kind
+from _libraries import LIBRARIES, TOLERANCE
+from _runs import Failure, Job, Run, run_apart
+from sweep import GAP_SLACK
 
-TOLERANCE = 1e-3
-PEER_CACHE = 4000
-SMALL_CACHE = 200
-TEST_ROWS = 10_000
-# Seconds of work on one case after which a library is not run again.
-ENOUGH = 60.0
+# Seconds for a library on a case, and for everything with --quick.
+TIMEOUT = 3600.0
+QUICK_TIMEOUT = 20.0
+QUICK_TOTAL = 170.0
 # Largest difference of two predictions that count as the same, in standard deviations of y.
 SAME_PREDICTION = 1e-2
 
-Kind = Literal["SVC", "SVR", "OneClassSVM"]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A data set, the kind of its RBF machine, and the parameters by scikit-learn's names."""
-
-    load: Callable[[], Data]
-    parameters: Mapping[str, float]
-    kind: Kind = "SVC"
-    file: str | None = None
-    small_cache: bool = False
-
-    @property
-    def missing(self) -> bool:
-        return self.file is not None and not _data.available(self.file)
-
-
-def checkerboard() -> Data:
-    from mercer.datasets import make_checkerboard
-
-    random = np.random.RandomState(0)
-    return Data(
-        *make_checkerboard(random_state=random),
-        *make_checkerboard(TEST_ROWS, random_state=random),
-    )
-
-
-def synthetic(n: int, d: int) -> Case:
-    def load() -> Data:
-        from sklearn.datasets import make_classification
-
-        X, y = make_classification(
-            n + TEST_ROWS,
-            d,
-            n_informative=d // 2,
-            flip_y=0.05,
-            class_sep=0.8,
-            random_state=0,
-        )
-        return standardised(Data(X[:n], y[:n], X[n:], y[n:]))
-
-    return Case(load, {"C": 1.0, "gamma": 1 / d}, small_cache=n == 20_000)
-
-
-def real(
-    name: str, prepare: Callable[[Data], Data], kind: Kind = "SVC", **parameters: float
-) -> Case:
-    return Case(lambda: prepare(_data.load(name)), parameters, kind, file=name)
-
-
-def as_is(data: Data) -> Data:
-    return data
-
-
-def standardised(data: Data) -> Data:
-    from sklearn.preprocessing import StandardScaler
-
-    scaler = StandardScaler().fit(data.X)
-    return Data(scaler.transform(data.X), data.y, scaler.transform(data.X_test), data.y_test)
-
-
-def first_80_percent(data: Data) -> Data:
-    """Train on the first 16000 of 20000 rows, as usual with letter, scaled to -1..1."""
-    X, y = np.concatenate([data.X, data.X_test]), np.concatenate([data.y, data.y_test])
-    low, high = X.min(axis=0), X.max(axis=0)
-    X, n = 2.0 * (X - low) / (high - low) - 1.0, len(X) * 4 // 5
-    return Data(X[:n], y[:n], X[n:], y[n:])
-
-
-def all_images(data: Data) -> Data:
-    return Data(data.X / 255.0, data.y, data.X_test / 255.0, data.y_test)
-
-
-def ten_thousand_images(data: Data) -> Data:
-    return Data(data.X[:10_000] / 255.0, data.y[:10_000], data.X_test / 255.0, data.y_test)
-
-
-def regression(data: Data) -> Data:
-    """Set 30% aside for the test; standardise X and y by the rest."""
-    from sklearn.model_selection import train_test_split
-
-    X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=0)
-    mean, deviation = y.mean(), y.std()
-    return standardised(Data(X, (y - mean) / deviation, X_test, (y_test - mean) / deviation))
-
-
-def images_of_three(data: Data) -> Data:
-    """Train on one digit alone; all test images, those of the digit with label 1, others -1."""
-    own = data.X[data.y == 3] / 255.0
-    return Data(own, np.ones(len(own)), data.X_test / 255.0, np.where(data.y_test == 3, 1.0, -1.0))
-
-
-CASES: dict[str, Case] = {
-    "checkerboard": Case(checkerboard, {"C": 5.0, "gamma": 2.0}),
-    "synthetic-5k-20": synthetic(5_000, 20),
-    "synthetic-20k-20": synthetic(20_000, 20),
-    "synthetic-20k-100": synthetic(20_000, 100),
-    "satellite": real("satellite", standardised, C=10.0, gamma=1 / 36),
-    "usps": real("usps", as_is, C=10.0, gamma=1 / 128),
-    "pendigits": real("pendigits", standardised, C=10.0, gamma=1 / 16),
-    "letter": real("letter", first_80_percent, C=16.0, gamma=2.0),
-    "shuttle": real("shuttle", standardised, C=10.0, gamma=1 / 9),
-    "a9a": real("a9a", as_is, C=1.0, gamma=1 / 123),
-    "ijcnn1": real("ijcnn1", as_is, C=10.0, gamma=1.0),
-    "mnist-10k": real("mnist", ten_thousand_images, C=10.0, gamma=0.02),
-    "mnist-60k": real("mnist", all_images, C=10.0, gamma=0.02),
-    "abalone": real("abalone", regression, "SVR", C=10.0, gamma=1 / 8, epsilon=0.1),
-    "cpusmall": real("cpusmall", regression, "SVR", C=10.0, gamma=1 / 12, epsilon=0.1),
-    "cal_housing": real("cal_housing", regression, "SVR", C=10.0, gamma=1 / 8, epsilon=0.1),
-    "mnist-digit-3": real("mnist", images_of_three, "OneClassSVM", nu=0.1, gamma=0.02),
-}
-QUICK = ("checkerboard", "synthetic-5k-20", "synthetic-20k-20", "satellite", "pendigits")
-
-# --- The libraries. Each makes a pair of functions: fit() -> number of support vectors, and
-# --- predict() -> labels or values. scikit-learn comes first: the others are compared with it.
-
-Functions = tuple[Callable[[], int], Callable[[], NDArray[Any]]]
-
-
-def _estimator(module: Any, case: Case, data: Data, cache: float | str) -> Functions:
-    model = getattr(module, case.kind)(**case.parameters, tol=TOLERANCE, cache_size=cache)
-
-    def fit() -> int:
-        return len(model.fit(data.X, data.y).support_)
-
-    return fit, lambda: model.predict(data.X_test)
-
-
-def scikit_learn(case: Case, data: Data, cache: float | None) -> Functions:
-    from sklearn import svm
-
-    return _estimator(svm, case, data, PEER_CACHE)
-
-
-def libsvm(case: Case, data: Data, cache: float | None) -> Functions:
-    from libsvm import svmutil
-
-    problem = svmutil.svm_problem(data.y, data.X)
-    kind = {"SVC": 0, "OneClassSVM": 2, "SVR": 3}[case.kind]
-    flags = {"C": "-c", "gamma": "-g", "epsilon": "-p", "nu": "-n"}
-    parameters = " ".join(f"{flags[name]} {value}" for name, value in case.parameters.items())
-    options = f"-q -s {kind} -t 2 {parameters} -e {TOLERANCE} -m {PEER_CACHE}"
-    models: list[Any] = []
-
-    def fit() -> int:
-        models[:] = [svmutil.svm_train(problem, options)]
-        return int(models[0].get_nr_sv())
-
-    def predict() -> NDArray[Any]:
-        return np.asarray(svmutil.svm_predict([], data.X_test, models[0], "-q")[0])
-
-    return fit, predict
-
-
-def sklearnex(case: Case, data: Data, cache: float | None) -> Functions:
-    from sklearnex import svm
-
-    return _estimator(svm, case, data, PEER_CACHE)
-
-
-def mercer(case: Case, data: Data, cache: float | None) -> Functions:
-    import mercer
-
-    return _estimator(mercer, case, data, "auto" if cache is None else cache)
-
-
-@dataclass(frozen=True)
-class Library:
-    """A library, the package that installs it, and the kinds of machine that it lacks."""
-
-    package: str
-    prepare: Callable[[Case, Data, float | None], Functions]
-    lacks: tuple[Kind, ...] = ()
-
-    @property
-    def version(self) -> str | None:
-        try:
-            return importlib.metadata.version(self.package)
-        except importlib.metadata.PackageNotFoundError:
-            return None
-
-
-LIBRARIES = {
-    "scikit-learn": Library("scikit-learn", scikit_learn),
-    "libsvm": Library("libsvm-official", libsvm),
-    "sklearnex": Library("scikit-learn-intelex", sklearnex, lacks=("OneClassSVM",)),
-    "mercer": Library("mercer", mercer),
-}
-
-# --- One run, in a process of its own.
-
-
-@dataclass(frozen=True)
-class Run:
-    """What one library did on one case."""
-
-    case: str
-    library: str
-    n: int
-    d: int
-    kind: Kind
-    classes: int | None
-    support_vectors: int
-    score: float
-    peak_mb: float
-    fit: float
-    predict: float
-
-    @property
-    def machine(self) -> str:
-        """The number of classes, or the kind of a machine that has none."""
-        return self.kind if self.classes is None else str(self.classes)
-
-
-def numbered(data: Data) -> Data:
-    """Put numbers in the place of class labels: LIBSVM takes no others."""
-    from sklearn.preprocessing import LabelEncoder
-
-    encoder = LabelEncoder().fit(data.y)
-    y, y_test = (encoder.transform(part).astype(np.float64) for part in (data.y, data.y_test))
-    return Data(data.X, y, data.X_test, y_test)
-
-
-def score(kind: Kind, y: Any, predicted: NDArray[Any]) -> float:
-    if kind == "SVR":
-        return float(1.0 - np.mean((y - predicted) ** 2) / np.var(y))
-    if kind == "OneClassSVM":
-        return float(np.mean(predicted[y == 1] == 1))
-    return float(np.mean(predicted == y))
-
-
-def work(case_name: str, library: str, repeat: int, cache: float | None, output: Path) -> Run:
-    case = CASES[case_name]
-    data = case.load()
-    if case.kind == "SVC":
-        data = numbered(data)
-    fit, predict = LIBRARIES[library].prepare(case, data, cache)
-
-    fit_seconds: list[float] = []
-    predict_seconds: list[float] = []
-    while len(fit_seconds) < repeat and sum(fit_seconds) + sum(predict_seconds) < ENOUGH:
-        start = time.perf_counter()
-        support_vectors = fit()
-        fitted = time.perf_counter()
-        predicted = predict()
-        fit_seconds.append(fitted - start)
-        predict_seconds.append(time.perf_counter() - fitted)
-    np.save(output, predicted)
-    return Run(
-        case=case_name,
-        library=library,
-        n=data.X.shape[0],
-        d=data.X.shape[1],
-        kind=case.kind,
-        classes=len(np.unique(data.y)) if case.kind == "SVC" else None,
-        support_vectors=support_vectors,
-        score=score(case.kind, data.y_test, predicted),
-        peak_mb=_peak_megabytes(),
-        fit=min(fit_seconds),
-        predict=min(predict_seconds),
-    )
-
-
-def _peak_megabytes() -> float:
-    # Not getrusage: its figure starts from the parent's.
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return math.nan
-    peaks = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
-    return int(peaks[0]) / 1024 if peaks else math.nan
-
-
-def run_apart(
-    case: str, library: str, repeat: int, cache: float | None, output: Path, timeout: float
-) -> Run | str:
-    """Run `work` in a new process; a string is the reason why it failed."""
-    job = json.dumps([case, library, repeat, cache, str(output)])
-    threads = str(len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count())
-    environment = {"OMP_NUM_THREADS": threads, **os.environ}
-    try:
-        done = subprocess.run(
-            [sys.executable, __file__, "--worker", job],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return f"took longer than {timeout:g} s"
-    if done.returncode != 0:
-        return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-    return Run(**json.loads(done.stdout.splitlines()[-1]))
-
+# What Mercer promises.
+LEAST_RATIO = 1.5
+LEAST_MEAN_FIT = 4.0
+LEAST_MEAN_PREDICT = 3.0
+MOST_EVALUATIONS = 1.6
 
 # --- The table.
 
 HEADER = (
     f"{'data':17} {'n':>6} {'d':>4} {'classes':>11}  {'library':14} {'SV':>6} {'score':>7}"
-    f" {'same':>7} {'peak MB':>8} {'fit s':>9} {'x':>5} {'predict s':>10} {'x':>5}"
+    f" {'same':>7} {'peak MB':>8} {'evals':>6} {'fit s':>9} {'x':>6} {'predict s':>10} {'x':>6}"
 )
 
 
@@ -356,19 +78,58 @@ class Row:
     """A run, its share of predictions like scikit-learn's, and its speed beside the best peer."""
 
     run: Run
-    same: float | None
+    same: float | None = None
     fit_ratio: float | None = None
     predict_ratio: float | None = None
 
     def __str__(self) -> str:
         run = self.run
         same = "-" if self.same is None else f"{self.same:.2%}"
-        ratios = ["" if r is None else f"{r:.1f}" for r in (self.fit_ratio, self.predict_ratio)]
+        evaluations = "" if run.evaluations is None else f"{run.evaluations:.2f}"
+        # The time of a single row is far below a millisecond.
+        predict = f"{run.predict:10.{6 if CASES[run.case].one_row else 3}f}"
         return (
             f"{run.case:17} {run.n:6} {run.d:4} {run.machine:>11}  {run.library:14}"
             f" {run.support_vectors:6} {run.score:7.2%} {same:>7} {run.peak_mb:8.0f}"
-            f" {run.fit:9.3f} {ratios[0]:>5} {run.predict:10.3f} {ratios[1]:>5}"
+            f" {evaluations:>6} {run.fit:9.3f} {marked(self.fit_ratio):>6}"
+            f" {predict} {marked(self.predict_ratio):>6}"
         )
+
+
+def marked(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.1f}{'!' if ratio < LEAST_RATIO else ' '}"
+
+
+@dataclass
+class Table:
+    """All that was run, and all that could not be."""
+
+    rows: list[Row] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        print(row, flush=True)
+
+    def fail(self, failure: Failure) -> None:
+        self.failures.append(failure)
+        print(f"{failure.case:41}  {failure.library:14} {failure.reason}", flush=True)
+
+    def of(self, library: str) -> dict[str, Row]:
+        """Return the rows of a library by case."""
+        return {row.run.case: row for row in self.rows if row.run.library == library}
+
+    def means(self) -> dict[str, float | None]:
+        ours = self.of("mercer").values()
+        return {
+            "fit": geometric_mean(row.fit_ratio for row in ours),
+            "predict": geometric_mean(row.predict_ratio for row in ours),
+        }
+
+
+def geometric_mean(values: Iterable[float | None]) -> float | None:
+    logarithms = [math.log(value) for value in values if value is not None]
+    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else None
 
 
 def agreement(kind: Kind, reference: NDArray[Any], predicted: NDArray[Any]) -> float:
@@ -378,58 +139,132 @@ def agreement(kind: Kind, reference: NDArray[Any], predicted: NDArray[Any]) -> f
     return float(np.mean(predicted == reference))
 
 
-def geometric_mean(values: Iterable[float | None]) -> float:
-    logarithms = [math.log(value) for value in values if value is not None]
-    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan
+def beside(row: Row, peers: Sequence[Run]) -> Row:
+    """Add the ratios to a row of Mercer's."""
+    if not peers:
+        return row
+    run, one_row = row.run, CASES[row.run.case].one_row
+    return replace(
+        row,
+        fit_ratio=None if one_row else min(peer.fit for peer in peers) / run.fit,
+        predict_ratio=min(peer.predict for peer in peers) / run.predict,
+    )
 
 
-def compare(name: str, libraries: Sequence[str], options: argparse.Namespace) -> list[Row]:
-    """Run one case with every library and print a line for each."""
+def compare(
+    name: str, libraries: Sequence[str], options: argparse.Namespace, end: float, table: Table
+) -> None:
+    """Run one case with every library; no run goes on after `end`."""
     case = CASES[name]
-    rows: list[Row] = []
-    jobs: list[tuple[str, str, float | None]]
-    jobs = [(library, library, None) for library in libraries if library != "mercer"]
-    if "mercer" in libraries:
-        jobs.append(("mercer", "mercer", options.cache))
-        if case.small_cache:
-            jobs.append(("mercer", f"mercer {SMALL_CACHE} MB", SMALL_CACHE))
+    peers: list[Run] = []
     with tempfile.TemporaryDirectory() as folder:
-        reference = Path(folder) / "scikit-learn.npy"
-        for library, shown, cache in jobs:
+        reference = Path(folder) / "scikit-learn.npz"
+        for library in libraries:
             if case.kind in LIBRARIES[library].lacks:
-                print(f"{name:41}  {shown:14} has no {case.kind} of its own", flush=True)
+                table.fail(Failure(name, library, f"has no {case.kind} of its own"))
                 continue
-            output = Path(folder) / f"{shown}.npy"
-            run = run_apart(name, library, options.repeat, cache, output, options.timeout)
-            if isinstance(run, str):
-                print(f"{name:41}  {shown:14} failed: {run}", flush=True)
+            limit = min(options.timeout, end - time.monotonic())
+            if limit <= 0:
+                table.fail(Failure(name, library, "not run: no time is left"))
                 continue
-            run = Run(**{**asdict(run), "library": shown})
+            output = Path(folder) / f"{library}.npz"
+            job = Job(name, library, options.repeat, limit, options.cache, str(output))
+            run = run_apart(job)
+            if isinstance(run, Failure):
+                table.fail(run)
+                continue
             same = None
             if reference.exists():
-                same = agreement(case.kind, np.load(reference), np.load(output))
-            peers = [row.run for row in rows if not row.run.library.startswith("mercer")]
-            ratios: dict[str, float] = {}
-            if library == "mercer" and peers:
-                ratios["fit_ratio"] = min(peer.fit for peer in peers) / run.fit
-                ratios["predict_ratio"] = min(peer.predict for peer in peers) / run.predict
-            rows.append(Row(run, same, **ratios))
-            print(rows[-1], flush=True)
-    return rows
+                with np.load(reference) as theirs, np.load(output) as ours:
+                    same = agreement(case.kind, theirs["predicted"], ours["predicted"])
+            row = Row(run, same)
+            if library == "mercer":
+                row = beside(row, peers)
+            else:
+                peers.append(run)
+            table.add(row)
 
 
-def markdown(rows: Sequence[Row], libraries: Sequence[str]) -> str:
+def shortfalls(table: Table, cache: float | None) -> Iterator[str]:
+    """Name everything that is not as promised, and what could not be compared."""
+    for failure in table.failures:
+        if failure.library == "mercer":
+            yield f"{failure.case}: mercer {failure.reason}"
+    peer = table.of("scikit-learn")
+    for case, row in table.of("mercer").items():
+        run = row.run
+        for what, ratio in (("fit", row.fit_ratio), ("predict", row.predict_ratio)):
+            if ratio is not None and ratio < LEAST_RATIO:
+                yield f"{case}: {what} {ratio:.2f} times as fast as the best peer"
+        if run.gap is not None and not run.gap <= GAP_SLACK * TOLERANCE:
+            yield f"{case}: gap {run.gap:.2e}, status {run.status}"
+        if cache is None and run.evaluations is not None and run.evaluations > MOST_EVALUATIONS:
+            yield f"{case}: {run.evaluations:.2f} kernel evaluations per row and support vector"
+        if row.predict_ratio is None:
+            yield f"{case}: no peer's time to compare with"
+        if case not in peer:
+            yield f"{case}: no score of scikit-learn's to compare with"
+            continue
+        theirs = peer[case].run
+        if abs(run.score - theirs.score) > _check.SCORE_DIFFERENCE:
+            yield f"{case}: score {run.score:.2%}, scikit-learn's {theirs.score:.2%}"
+        if cache is not None and run.fit > theirs.fit:
+            yield f"{case}: fit {run.fit:.3f} s, scikit-learn's {theirs.fit:.3f} s"
+        if cache is not None and run.peak_mb > theirs.peak_mb + cache:
+            yield f"{case}: peak {run.peak_mb:.0f} MB, scikit-learn's {theirs.peak_mb:.0f} MB"
+    means = table.means()
+    for what, least in (("fit", LEAST_MEAN_FIT), ("predict", LEAST_MEAN_PREDICT)):
+        mean = means[what]
+        if mean is not None and mean < least:
+            yield f"geometric mean of {what} {mean:.2f}, below {least:g}"
+
+
+# --- Other forms of it.
+
+
+def markdown(table: Table, libraries: Sequence[str]) -> str:
     """One line for each case, for the README: seconds to fit / seconds to predict."""
     shown = sorted(libraries, key=lambda library: library != "mercer")
     lines = ["| " + " | ".join(["data", "n x d", "classes", *shown]) + " |"]
     lines.append("|---" * (3 + len(shown)) + "|")
-    for case in dict.fromkeys(row.run.case for row in rows):
-        runs = {row.run.library: row.run for row in rows if row.run.case == case}
+    for case in dict.fromkeys(row.run.case for row in table.rows):
+        runs = {row.run.library: row.run for row in table.rows if row.run.case == case}
         first = next(iter(runs.values()))
+        digits = 6 if CASES[case].one_row else 3
         cells = [case, f"{first.n} x {first.d}", first.machine]
-        cells += [f"{runs[x].fit:.3f} / {runs[x].predict:.3f}" if x in runs else "-" for x in shown]
+        cells += [
+            f"{runs[x].fit:.3f} / {runs[x].predict:.{digits}f}" if x in runs else "-" for x in shown
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def as_json(table: Table, libraries: Sequence[str], options: argparse.Namespace) -> str:
+    rows = [
+        {
+            **asdict(row.run),
+            "same": row.same,
+            "evaluations": row.run.evaluations,
+            "fit_ratio": row.fit_ratio,
+            "predict_ratio": row.predict_ratio,
+        }
+        for row in table.rows
+    ]
+    everything = {
+        "versions": {name: LIBRARIES[name].version for name in libraries},
+        "tol": TOLERANCE,
+        "repeat": options.repeat,
+        "cache": options.cache,
+        "timeout": options.timeout,
+        "rows": rows,
+        "failures": [asdict(failure) for failure in table.failures],
+        "geometric_means": table.means(),
+        "shortfalls": list(shortfalls(table, options.cache)),
+    }
+    return json.dumps(everything, indent=1) + "\n"
+
+
+# --- The command.
 
 
 def names(known: Iterable[str]) -> Callable[[str], list[str]]:
@@ -454,55 +289,85 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--libraries", type=names(LIBRARIES), default=list(LIBRARIES), help="likewise (all)"
     )
-    parser.add_argument("--repeat", type=int, help="best of so many runs (3)")
-    parser.add_argument("--cache", type=float, metavar="MB", help="Mercer's cache ('auto')")
-    parser.add_argument("--timeout", type=float, default=3600, help="seconds (%(default)g)")
-    parser.add_argument("--quick", action="store_true", help="the smaller cases, once")
+    parser.add_argument("--repeat", type=int, help="best of so many runs (3; --quick: 1)")
+    parser.add_argument(
+        "--cache", type=float, metavar="MB", help="scikit-learn's (4000) and Mercer's ('auto')"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        metavar="S",
+        help=f"seconds for a library on a case ({TIMEOUT:g}; --quick: {QUICK_TIMEOUT:g})",
+    )
+    parser.add_argument("--quick", action="store_true", help="a few cases, once")
+    parser.add_argument(
+        "--check",
+        type=int,
+        nargs="?",
+        const=_check.MAX_ROWS,
+        metavar="ROWS",
+        help="prove solutions, time nothing; cases of at most so many rows (%(const)s)",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
+    parser.add_argument("--chart", type=Path, metavar="FILE", help="draw bars into this PNG")
     parser.add_argument("--markdown", action="store_true", help="print the README's table too")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")
-    parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    if options.check and (options.chart or options.markdown):
+        parser.error("--check times nothing: it has no --chart and no --markdown")
     options.repeat = options.repeat or (1 if options.quick else 3)
+    options.timeout = options.timeout or (QUICK_TIMEOUT if options.quick else TIMEOUT)
     options.cases = options.cases or list(QUICK if options.quick else CASES)
     return options
 
 
+def list_cases() -> None:
+    for name, case in CASES.items():
+        note = f"   (missing: {case.file}.npz in MERCER_DATA)" if case.missing else ""
+        parameters = ", ".join(f"{key} = {value:.4g}" for key, value in case.parameters.items())
+        print(f"{name:17} {case.kind:11} {parameters}{note}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     options = parse(arguments)
-    if options.worker:
-        case, library, repeat, cache, output = json.loads(options.worker)
-        print(json.dumps(asdict(work(case, library, repeat, cache, Path(output)))))
-        return 0
     if options.list:
-        for name, case in CASES.items():
-            note = f"   (missing: {case.file}.npz in MERCER_DATA)" if case.missing else ""
-            parameters = ", ".join(f"{key} = {value:.4g}" for key, value in case.parameters.items())
-            print(f"{name:17} {case.kind:11} {parameters}{note}")
+        list_cases()
         return 0
-
     # In the order of LIBRARIES: scikit-learn before those compared with it.
     chosen = [name for name in LIBRARIES if name in options.libraries]
     installed = [name for name in chosen if LIBRARIES[name].version]
     for name in chosen:
         version = LIBRARIES[name].version
         print(f"{name:13} {version or 'not installed: pip install ' + LIBRARIES[name].package}")
-    print(f"\nRBF kernel, tol = {TOLERANCE:g}, best of {options.repeat}\n\n{HEADER}")
-    rows: list[Row] = []
+    cases = [name for name in options.cases if not CASES[name].missing]
     for name in options.cases:
-        if CASES[name].missing:
-            print(f"{name:41}  skipped: no {CASES[name].file}.npz in {_data.directory()}")
-        else:
-            rows += compare(name, installed, options)
-    ours = [row for row in rows if row.run.library == "mercer"]
-    print(
-        f"{'geometric mean of x':89}{geometric_mean(row.fit_ratio for row in ours):16.1f}"
-        f"{geometric_mean(row.predict_ratio for row in ours):17.1f}"
-    )
+        if name not in cases:
+            print(f"{name:17} skipped: no {CASES[name].file}.npz in {_data.directory()}")
+    if options.check:
+        return _check.run(cases, options)
+
+    print(f"\nRBF kernel, tol = {TOLERANCE:g}, best of {options.repeat}\n\n{HEADER}")
+    end = time.monotonic() + (QUICK_TOTAL if options.quick else math.inf)
+    table = Table()
+    for name in cases:
+        compare(name, installed, options, end, table)
+    means = table.means()
+    fit, predict = ("-" if mean is None else f"{mean:.1f} " for mean in means.values())
+    print(f"{'geometric mean of x':106} {fit:>6} {'':10} {predict:>6}")
+    found = list(shortfalls(table, options.cache))
+    if not table.of("mercer"):
+        found.append("no case was run with mercer")
+    print("\nnot as promised, or not known:" if found else "\nall as promised")
+    for line in found:
+        print(f"  {line}")
     if options.markdown:
-        print("\n" + markdown(rows, installed))
+        print("\n" + markdown(table, installed))
     if options.json:
-        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+        options.json.write_text(as_json(table, installed, options))
+    if options.chart:
+        import _chart
+
+        _chart.bars([row.run for row in table.rows], table.failures, installed, options.chart)
     return 0
 
 

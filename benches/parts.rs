@@ -1,15 +1,22 @@
-//! The parts a fit and a prediction are made of.
+//! The parts a fit and a prediction are made of, in units that tell how far they are from what the
+//! machine can do.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
+mod machine;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use mercer::matrix::RowCache;
+use machine::{Best, Body, on_this_cpu};
+use mercer::formulation::{Intercept, Loss, svc};
+use mercer::matrix::{KernelMatrix, RowCache};
+use mercer::qp::{Smo, Unwatched};
+use mercer::simd::Real;
 use mercer::{Kernel, Samples, Svc};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// All values of a kernel matrix; the throughput is in kernel values.
+/// All values of a kernel matrix in f64, written to fresh memory; the throughput is in kernel
+/// values, the rate counts the products alone.
 fn kernel_matrix(c: &mut Criterion) {
     let kernels = [
         ("linear", Kernel::linear()),
@@ -24,15 +31,100 @@ fn kernel_matrix(c: &mut Criterion) {
     group.sample_size(20);
     group.measurement_time(Duration::from_secs(2));
     group.warm_up_time(Duration::from_secs(1));
-    for (rows, columns) in [(2000, 4), (2000, 64)] {
+    let peak = machine::peak_double();
+    for (rows, columns) in [(2000, 4), (2000, 64), (2000, 512)] {
         let (x, _) = common::clouds(rows, columns, 2, 1.0, 2);
         let samples = Samples::try_from(x.view()).expect("finite data");
         group.throughput(Throughput::Elements((rows * rows) as u64));
         for (name, kernel) in &kernels {
             let id = BenchmarkId::new(*name, format!("{rows}x{rows}x{columns}"));
-            group.bench_function(id, |b| b.iter(|| kernel.matrix(&samples, &samples)));
+            let mut best = Best::new();
+            group.bench_function(id, |b| best.iter(b, || kernel.matrix(&samples, &samples)));
+            if *name != "laplacian" {
+                best.print_rate((2 * rows * rows * columns) as f64, peak);
+            }
         }
     }
+    group.finish();
+}
+
+/// Exponentials of a kernel's usual arguments.
+struct Exponentials<'a, T> {
+    of: &'a [T],
+    to: &'a mut [T],
+}
+
+impl<T: Real> Body for Exponentials<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        for (x, exp) in self.of.iter().zip(self.to) {
+            *exp = x.exponential::<FMA>();
+        }
+    }
+}
+
+fn exponential<T: Real>(c: &mut Criterion, name: &str, of_the_system: fn(T) -> T) {
+    const LENGTH: usize = 1024; // stays in L1
+    let mut group = c.benchmark_group("exp");
+    group.measurement_time(Duration::from_secs(1));
+    group.warm_up_time(Duration::from_millis(500));
+    group.throughput(Throughput::Elements(LENGTH as u64));
+    let of: Vec<T> = (0..LENGTH)
+        .map(|i| T::from_f64(-20.0 * i as f64 / LENGTH as f64))
+        .collect();
+    let mut to = vec![T::ZERO; LENGTH];
+
+    let mut best = Best::new();
+    group.bench_function(BenchmarkId::new("mercer", name), |b| {
+        best.iter(b, || {
+            let (of, to) = (black_box(&of[..]), &mut to[..]);
+            on_this_cpu(Exponentials { of, to });
+            black_box(to[0])
+        });
+    });
+    best.print_share(LENGTH as f64, "value");
+    let mut best = Best::new();
+    group.bench_function(BenchmarkId::new("std", name), |b| {
+        best.iter(b, || {
+            for (&x, exp) in black_box(&of).iter().zip(&mut to) {
+                *exp = of_the_system(x);
+            }
+            black_box(to[0])
+        });
+    });
+    best.print_share(LENGTH as f64, "value");
+    group.finish();
+}
+
+/// The exponential, one thread, beside the standard library's.
+fn exp(c: &mut Criterion) {
+    exponential::<f32>(c, "f32", f32::exp);
+    exponential::<f64>(c, "f64", f64::exp);
+}
+
+/// A hard problem small enough to be solved as one block: nearly all of its time goes into steps.
+fn smo_step(c: &mut Criterion) {
+    const ROWS: usize = 500;
+    let mut group = c.benchmark_group("smo_step");
+    group.sample_size(20);
+    group.measurement_time(Duration::from_secs(2));
+    group.warm_up_time(Duration::from_secs(1));
+    let (x, labels) = common::clouds(ROWS, 5, 2, 1.0, 4);
+    let samples = Samples::try_from(x.view()).expect("finite data");
+    let positive: Vec<bool> = labels.iter().map(|&label| label == 0).collect();
+    let problem = svc(&positive, &[1000.0; ROWS], Loss::Linear, Intercept::Free);
+    let solve = || {
+        let all = (0..ROWS).collect();
+        let matrix = KernelMatrix::new(&Kernel::rbf(0.2), &samples, all)?;
+        Smo::default().solve(&problem, &matrix, &Unwatched)
+    };
+    let steps = solve().expect("a solution").report.iterations;
+    let mut best = Best::new();
+    let id = BenchmarkId::new("hard", format!("{ROWS}x5"));
+    group.bench_function(id, |b| best.iter(b, solve));
+    best.print_share(steps as f64, "step");
     group.finish();
 }
 
@@ -71,23 +163,33 @@ fn row_cache(c: &mut Criterion) {
     group.finish();
 }
 
-/// Predicting rows (rows x support vectors x features); the throughput is in rows.
+/// Predicting rows (rows x support vectors x features), many in a call and one; the throughput is
+/// in rows, the rate counts the products alone. Tiles are in f32.
 fn predict(c: &mut Criterion) {
     let mut group = c.benchmark_group("predict");
     group.sample_size(20);
     group.measurement_time(Duration::from_secs(2));
     group.warm_up_time(Duration::from_secs(1));
-    for classes in [2, 5] {
-        let (x, labels) = common::clouds(2000, 20, classes, 1.5, 3);
-        let svc = Svc::new(Kernel::rbf(0.05));
+    let peak = machine::peak_single();
+    for (classes, columns) in [(2, 20), (2, 200), (5, 20)] {
+        let (x, labels) = common::clouds(2000, columns, classes, 1.5, 3);
+        let svc = Svc::new(Kernel::rbf(1.0 / columns as f64));
         let model = svc.fit(x.view(), &labels).expect("a model");
         let vectors = model.machines().support.len();
-        group.throughput(Throughput::Elements(x.nrows() as u64));
-        let id = BenchmarkId::new(format!("{classes}_classes"), format!("2000x{vectors}x20"));
-        group.bench_function(id, |b| b.iter(|| model.predict(x.view())));
+        for rows in [2000, 1] {
+            let x = x.slice(ndarray::s![..rows, ..]);
+            group.throughput(Throughput::Elements(rows as u64));
+            let id = BenchmarkId::new(
+                format!("{classes}_classes"),
+                format!("{rows}x{vectors}x{columns}"),
+            );
+            let mut best = Best::new();
+            group.bench_function(id, |b| best.iter(b, || model.predict(x)));
+            best.print_rate((2 * rows * vectors * columns) as f64, peak);
+        }
     }
     group.finish();
 }
 
-criterion_group!(benches, kernel_matrix, row_cache, predict);
+criterion_group!(benches, kernel_matrix, exp, row_cache, smo_step, predict);
 criterion_main!(benches);

@@ -120,10 +120,10 @@ class Machine:
     objective: float
 
 
-def examine(K: Floats, y: Floats, beta: Floats, C: float) -> Machine:
+def examine(product: Floats, y: Floats, beta: Floats, C: float) -> Machine:
+    """Examine beta, where the product is K beta."""
     upper = np.where(y > 0, C, 0.0)
     lower = np.where(y > 0, 0.0, -C)
-    product = K @ beta
     downhill = y - product
     grow, shrink = downhill[beta < upper], downhill[beta > lower]
     return Machine(
@@ -149,7 +149,7 @@ class Solution:
                 rows = np.flatnonzero((y == i) | (y == j))
                 labels = np.where(y[rows] == i, 1.0, -1.0)
                 beta = self._coefficients(y, i, j, n_classes)[rows]
-                yield examine(K[np.ix_(rows, rows)], labels, beta, C)
+                yield examine(K[np.ix_(rows, rows)] @ beta, labels, beta, C)
 
     def _coefficients(self, y: NDArray[np.int64], i: int, j: int, n_classes: int) -> Floats:
         """Coefficients of all rows in machine (i, j), positive for class i."""

@@ -1,0 +1,141 @@
+//! What the machine can do, to judge the parts by: the rate of multiply-adds, and figures in units
+//! that compare with it.
+
+use criterion::Bencher;
+use mercer::simd::{Isa, Real};
+use rayon::prelude::*;
+use std::hint::black_box;
+use std::time::Instant;
+
+/// A loop to be compiled for the instruction set that the library chooses.
+pub trait Body {
+    type Output;
+    /// Must be `#[inline(always)]`.
+    fn run<const FMA: bool>(self) -> Self::Output;
+}
+
+/// Runs a loop with the instructions that the library would use.
+pub fn on_this_cpu<B: Body>(body: B) -> B::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,fma")]
+        fn avx2<B: Body>(body: B) -> B::Output {
+            body.run::<true>()
+        }
+        if Isa::detect() == Isa::Avx2 {
+            // SAFETY: `Isa::detect` has asked the CPU.
+            return unsafe { avx2(body) };
+        }
+    }
+    body.run::<false>()
+}
+
+/// Rows and their bytes, as in the library's tiles: 12 of 16 vector registers.
+const ROWS: usize = 6;
+const ROW_BYTES: usize = 64;
+/// Multiply-adds of each number: about a millisecond.
+const ROUNDS: usize = 1 << 18;
+const REPEATS: usize = 20;
+
+type Rows<T, const LANES: usize> = [[T; LANES]; ROWS];
+
+/// Independent chains of multiply-adds on numbers that stay in registers. That they come from memory
+/// and go there makes the compiler see vectors.
+struct Chains<'a, T, const LANES: usize> {
+    start: &'a Rows<T, LANES>,
+    half: &'a [T; LANES],
+    end: &'a mut Rows<T, LANES>,
+}
+
+impl<T: Real, const LANES: usize> Body for Chains<'_, T, LANES> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let (mut rows, half) = (*self.start, *self.half);
+        for _ in 0..ROUNDS {
+            for row in &mut rows {
+                for (x, half) in row.iter_mut().zip(half) {
+                    // Stays 1: neither overflow nor subnormal numbers.
+                    *x = x.multiply_add::<FMA>(half, half);
+                }
+            }
+        }
+        *self.end = rows;
+    }
+}
+
+/// Floating-point operations per second of all threads together, in `T`, without memory: the best
+/// of several tries.
+fn peak<T: Real, const LANES: usize>() -> f64 {
+    let threads = rayon::current_num_threads();
+    let operations = (2 * threads * ROUNDS * ROWS * LANES) as f64;
+    let (start, half) = ([[T::ONE; LANES]; ROWS], [T::from_f64(0.5); LANES]);
+    let seconds = (0..REPEATS).map(|_| {
+        let begun = Instant::now();
+        (0..threads).into_par_iter().for_each(|_| {
+            let mut end = start;
+            on_this_cpu(Chains {
+                start: black_box(&start),
+                half: black_box(&half),
+                end: &mut end,
+            });
+            black_box(end);
+        });
+        begun.elapsed().as_secs_f64()
+    });
+    operations / seconds.fold(f64::INFINITY, f64::min)
+}
+
+/// The peak in f32.
+pub fn peak_single() -> f64 {
+    peak::<f32, { ROW_BYTES / size_of::<f32>() }>()
+}
+
+/// The peak in f64.
+pub fn peak_double() -> f64 {
+    peak::<f64, { ROW_BYTES / size_of::<f64>() }>()
+}
+
+/// The shortest time of one call that a benchmark has seen.
+pub struct Best(f64);
+
+impl Best {
+    pub fn new() -> Self {
+        Best(f64::INFINITY)
+    }
+
+    /// Times `routine` as `Bencher::iter` does, and remembers.
+    pub fn iter<O>(&mut self, bencher: &mut Bencher, mut routine: impl FnMut() -> O) {
+        bencher.iter_custom(|calls| {
+            let start = Instant::now();
+            for _ in 0..calls {
+                black_box(routine());
+            }
+            let elapsed = start.elapsed();
+            self.0 = self.0.min(elapsed.as_secs_f64() / calls as f64);
+            elapsed
+        });
+    }
+
+    /// The seconds, unless the benchmark was left out.
+    pub fn seconds(&self) -> Option<f64> {
+        self.0.is_finite().then_some(self.0)
+    }
+
+    /// Prints how many operations per second this is, and the share of the peak.
+    pub fn print_rate(&self, operations: f64, peak: f64) {
+        if let Some(seconds) = self.seconds() {
+            let rate = operations / seconds;
+            let (share, rate, peak) = (100.0 * rate / peak, rate / 1e9, peak / 1e9);
+            println!("    best {rate:.1} GFLOP/s, {share:.0}% of this machine's {peak:.1}\n");
+        }
+    }
+
+    /// Prints the time of one of `number` equal parts.
+    pub fn print_share(&self, number: f64, part: &str) {
+        if let Some(seconds) = self.seconds() {
+            println!("    best {:.2} ns per {part}\n", seconds / number * 1e9);
+        }
+    }
+}
