@@ -127,6 +127,24 @@ impl<T: Real> Weights<T> {
                         }
                     }
                 }
+                Coefficients::Panels(panels) if values.len() == 1 => {
+                    let row = &values[0][within];
+                    let all: Vec<&[[T; LANES]]> = panels.chunks(self.columns).collect();
+                    for (four, panels) in all.chunks(4).enumerate() {
+                        let mut parts = [&panels[0][range.clone()]; 4];
+                        for (part, panel) in parts.iter_mut().zip(panels) {
+                            *part = &panel[range.clone()];
+                        }
+                        let found = four_panels(isa, parts, row);
+                        let found = found[..panels.len()].as_flattened();
+                        let at = four * 4 * LANES;
+                        let sums =
+                            &mut sums[s * self.height..][at..self.height.min(at + 4 * LANES)];
+                        for (sum, value) in sums.iter_mut().zip(found) {
+                            *sum += value;
+                        }
+                    }
+                }
                 Coefficients::Panels(panels) => {
                     for (p, panel) in panels.chunks(self.columns).enumerate() {
                         let at = s * self.height + p * LANES;
@@ -265,6 +283,38 @@ fn panel<T: Real, const FMA: bool, const N: usize>(
         for r in 0..N {
             for lane in 0..LANES {
                 totals[r][lane] += sums[r][lane].to_f64();
+            }
+        }
+    }
+    totals
+}
+
+dispatch! {
+    /// Four panels of sums over the values of one row, each as [`eight_panels`] adds it up.
+    fn four_panels<T: Real>(coefficients: [&[[T; LANES]]; 4], row: &[T]) -> [[f64; LANES]; 4] = four_panels_body
+}
+
+#[inline(always)]
+fn four_panels_body<T: Real, const FMA: bool>(
+    coefficients: [&[[T; LANES]]; 4],
+    row: &[T],
+) -> [[f64; LANES]; 4] {
+    let mut totals = [[0.0; LANES]; 4];
+    for start in (0..row.len()).step_by(TERMS) {
+        let end = row.len().min(start + TERMS);
+        let coefficients = coefficients.map(|panel| &panel[start..end]);
+        let mut sums = [[T::ZERO; LANES]; 4];
+        for (k, &value) in row[start..end].iter().enumerate() {
+            for p in 0..4 {
+                let panel = &coefficients[p][k];
+                for lane in 0..LANES {
+                    sums[p][lane] = panel[lane].multiply_add::<FMA>(value, sums[p][lane]);
+                }
+            }
+        }
+        for p in 0..4 {
+            for lane in 0..LANES {
+                totals[p][lane] += sums[p][lane].to_f64();
             }
         }
     }

@@ -17,7 +17,8 @@ use crate::simd::Real;
 use numpy::{Element, IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 /// The one place where errors become exceptions.
 impl From<Error> for PyErr {
@@ -319,9 +320,25 @@ fn available_threads() -> usize {
     let asked = asked
         .and_then(|text| text.parse::<usize>().ok())
         .filter(|&n| n > 0);
-    // The standard library asks for affinity and cgroup quota.
-    let has = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    asked.unwrap_or_else(has)
+    asked.unwrap_or_else(processors)
+}
+
+/// Returns the processors of this process: the standard library asks for affinity and cgroup quota.
+/// That reads files and takes longer than predicting one row, so an answer holds for a second.
+fn processors() -> usize {
+    static LAST: Mutex<Option<(Instant, usize)>> = Mutex::new(None);
+    let ask = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let Ok(mut last) = LAST.lock() else {
+        return ask();
+    };
+    match *last {
+        Some((asked, count)) if asked.elapsed() < Duration::from_secs(1) => count,
+        _ => {
+            let count = ask();
+            *last = Some((Instant::now(), count));
+            count
+        }
+    }
 }
 
 #[pymodule]
