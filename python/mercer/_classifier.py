@@ -86,13 +86,17 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         X, y = self._check_rows_and_target(X, y)
         with naming("y"):
             check_classification_targets(y)
-            n_classes = len(np.unique(y))
-        if n_classes < 2:
+            classes = np.unique(y)
+        if len(classes) < 2:
             raise ValueError(
-                f"The number of classes has to be greater than one; got {n_classes} class in y"
+                f"The number of classes has to be greater than one; got {len(classes)} class in y"
             )
         keep, weight = weighted_rows(sample_weight, len(y))
-        classes, labels = np.unique(y[keep], return_inverse=True)
+        if len(keep) < len(y):
+            y = y[keep]
+            classes = np.unique(y)
+        # Faster than return_inverse, which sorts.
+        labels = np.searchsorted(classes, y)
         if len(classes) < 2:
             raise ValueError(
                 "Invalid input - all samples with positive weights belong to the same class. "

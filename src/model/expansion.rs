@@ -13,6 +13,8 @@ use ndarray::{Array2, ArrayView2};
 use std::ops::Range;
 use std::sync::OnceLock;
 
+/// Rows whose values are held at a time when only classes are wanted.
+const ROWS: usize = 4096;
 /// The largest error of a decision value for which f32 is worth a try: not too many rows are then so
 /// close to a boundary that they have to be computed again.
 const COARSE: f64 = 0.1;
@@ -301,8 +303,8 @@ impl Expansion {
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Vec<usize>>> {
         let Some((columns, weights)) = self.coarse.as_ref().filter(|_| samples.rows() > FEW) else {
-            let decision = self.decision(samples, stop)?;
-            return Ok(decision.map(|d| self.multiclass.winners(d.view(), self.classes)));
+            let all: Vec<usize> = (0..samples.rows()).collect();
+            return self.exact_classes(samples, &all, stop);
         };
         check_columns(samples, columns.dim())?;
         let all: Vec<usize> = (0..samples.rows()).collect();
@@ -336,13 +338,34 @@ impl Expansion {
             .collect();
         let mut classes: Vec<usize> = guesses.into_iter().map(|guess| guess.class).collect();
         if !doubtful.is_empty() {
-            let Some(exact) = self.decision(&samples.select(&doubtful), stop)? else {
+            let Some(exact) = self.exact_classes(samples, &doubtful, stop)? else {
                 return Ok(None);
             };
-            let exact = self.multiclass.winners(exact.view(), self.classes);
             for (&row, class) in doubtful.iter().zip(exact) {
                 classes[row] = class;
             }
+        }
+        Ok(Some(classes))
+    }
+
+    /// Returns the classes of some rows from values in f64, of which a few thousand rows are held at
+    /// a time; None if stopped.
+    fn exact_classes(
+        &self,
+        samples: &Samples,
+        rows: &[usize],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Vec<usize>>> {
+        let mut classes = Vec::with_capacity(rows.len());
+        for rows in rows.chunks(ROWS) {
+            let decision = match rows.len() == samples.rows() {
+                true => self.decision(samples, stop)?,
+                false => self.decision(&samples.select(rows), stop)?,
+            };
+            let Some(decision) = decision else {
+                return Ok(None);
+            };
+            classes.extend(self.multiclass.winners(decision.view(), self.classes));
         }
         Ok(Some(classes))
     }
