@@ -85,8 +85,14 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         self._check_parameters()
         X, y = self._check_rows_and_target(X, y)
         with naming("y"):
-            check_classification_targets(y)
+            # Whole numbers and strings are labels; scikit-learn has only to say whether there are
+            # suspiciously many, for which it looks at all of them several times.
+            surely_labels = y.dtype.kind in "biuUS"
+            if not surely_labels:
+                check_classification_targets(y)
             classes = np.unique(y)
+            if surely_labels and 2 * len(classes) > len(y):
+                check_classification_targets(y)
         if len(classes) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(classes)} class in y"
