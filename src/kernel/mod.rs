@@ -24,7 +24,7 @@ use crate::data::Samples;
 use crate::error::{Error, Result};
 pub(crate) use source::{Prepared, Source};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 pub(crate) use sums::add_multiples;
 pub(crate) use tile::{Bounds, Columns, PANEL};
 pub(crate) use weights::Weights;
@@ -423,6 +423,19 @@ impl Kernel {
             }
             Kernel::Scaled(_, kernel) => kernel.roundings(squared_norm),
             Kernel::Linear | Kernel::Precomputed | Kernel::User(_) => 1.0,
+        }
+    }
+}
+
+/// Returns what a lock holds, and makes it first if there is nothing. Unlike `get_or_init` it does
+/// not block: `make` runs on several threads, and a thread that waits for a part of it may be given
+/// other work that wants the same lock. Two threads may make the same; one is kept.
+pub(crate) fn get_or_make<T>(lock: &OnceLock<T>, make: impl FnOnce() -> T) -> &T {
+    match lock.get() {
+        Some(value) => value,
+        None => {
+            let value = make();
+            lock.get_or_init(|| value)
         }
     }
 }

@@ -640,3 +640,12 @@ proptest! {
         }
     }
 }
+
+/// A thread that waits for a part of what it makes may be given work that wants the same.
+#[test]
+fn a_lock_may_be_asked_for_while_it_is_being_filled() {
+    let lock = std::sync::OnceLock::new();
+    let inner = || *get_or_make(&lock, || 1);
+    assert_eq!(*get_or_make(&lock, || inner() + 1), 1);
+    assert_eq!(*get_or_make(&lock, || unreachable!("it is there")), 1);
+}

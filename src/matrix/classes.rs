@@ -8,7 +8,7 @@
 use super::{KernelMatrix, Precision, Stop};
 use crate::data::Samples;
 use crate::error::Result;
-use crate::kernel::{Columns, Kernel, Prepared, Source};
+use crate::kernel::{Columns, Kernel, Prepared, Source, get_or_make};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -98,7 +98,7 @@ impl<'a> Classes<'a> {
         let prepare = || Prepared::new(samples, center);
         samples
             .is_packed_dense()
-            .then(|| T::common(self).prepared.get_or_init(prepare))
+            .then(|| get_or_make(&T::common(self).prepared, prepare))
     }
 
     fn source<T: Precision>(&self) -> Source<'_, T> {
@@ -109,7 +109,7 @@ impl<'a> Classes<'a> {
     }
 
     fn columns<T: Precision>(&self, class: usize) -> &Columns<T> {
-        T::common(self).columns[class].get_or_init(|| {
+        get_or_make(&T::common(self).columns[class], || {
             let index = &self.matrix.index[self.starts[class]..self.starts[class + 1]];
             Columns::new(&self.matrix.kernel, self.source(), index)
         })

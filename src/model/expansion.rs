@@ -8,7 +8,9 @@
 use super::multiclass::{Multiclass, pair, walk};
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::kernel::{Bounds, Columns, Kernel, Source, Weights, check_columns, user_block};
+use crate::kernel::{
+    Bounds, Columns, Kernel, Source, Weights, check_columns, get_or_make, user_block,
+};
 use ndarray::{Array2, ArrayView2};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -199,7 +201,7 @@ impl Expansion {
     /// Returns the packed support vectors, if the kernel is one to be computed here.
     fn columns(&self) -> Option<&Columns<f64>> {
         let support = self.support.as_ref().filter(|_| self.kernel.is_tiled())?;
-        Some(self.columns.get_or_init(|| {
+        Some(get_or_make(&self.columns, || {
             let all: Vec<usize> = (0..support.rows()).collect();
             Columns::new(&self.kernel, Source::of(support), &all)
         }))
