@@ -64,7 +64,7 @@ impl Problem {
         let matrix = KernelMatrix::new(&self.kernel, &samples, index.collect()).expect("a matrix");
         let mut smo = *smo;
         // A solver that hangs is to fail, not to hang the tests.
-        smo.stop.time_limit = Some(Duration::from_secs(10));
+        smo.stop.time_limit = Some(Duration::from_secs(60));
         smo.solve(&self.dual, &matrix, monitor).expect("a solution")
     }
 

@@ -181,10 +181,10 @@ fn new_columns<T: Real>(kernel: &Kernel, right: &Samples, isa: Isa) -> Columns<T
     Columns::new(kernel, Source::of(right), &index).with_isa(isa)
 }
 
-/// Compares every value with its formula. Sparse columns are not centred.
+/// Compares every value with its formula. Sparse columns are not centred, unless packed as dense.
 fn compare<T: Real>(kernel: &Kernel, left: &Data, right: &Data, sparse: bool, values: &[T]) {
     let dim = right.dense.columns();
-    let center = match sparse {
+    let center = match sparse && !right.sparse.is_packed_dense() {
         true => vec![0.0; dim],
         false => right.mean(),
     };

@@ -228,11 +228,6 @@ impl<'a> KernelMatrix<'a> {
         self.kernel.may_be_indefinite()
     }
 
-    /// Tells whether it is the matrix of two of several classes.
-    pub(crate) fn is_of_pair(&self) -> bool {
-        self.pair.is_some()
-    }
-
     /// Returns the estimated absolute error of one value in a row of type T.
     pub(crate) fn noise<T: Real>(&self) -> f64 {
         self.single_noise / f32::ROUNDOFF * T::ROUNDOFF

@@ -16,7 +16,8 @@
 use super::block::{Block, Entry};
 use super::kkt::{Point, Thresholds};
 use super::solve::{
-    Method, NOISE_SHARE, Outcome, Run, State, TINY, Task, diverges, largest, noise, solve_on,
+    CHECKED, Method, NOISE_SHARE, Outcome, Run, State, TINY, Task, diverges, largest,
+    measured_noise, noise, solve_on,
 };
 use super::variables::Variables;
 use super::working_set::WorkingSet;
@@ -201,6 +202,7 @@ impl Method for Smo {
             iterations: state.iterations,
             phases: state.phases,
             updates: 0,
+            noise_share: 1.0,
         }
     }
 }
@@ -218,6 +220,8 @@ pub(super) struct Blocks<'a, 'm, T> {
     phases: Phases,
     /// Rows added to the gradient so far.
     updates: u64,
+    /// What was measured of the rounding noise in the gradient, as a share of the estimate.
+    noise_share: f64,
 }
 
 impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
@@ -300,9 +304,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
             if may_diverge && self.diverges() {
                 return Ok(Outcome::Stopped(Status::Diverged, gap_now));
             }
-            if size_of::<T>() == 4
-                && noise::<T>(self.task.matrix, &self.state.beta) > NOISE_SHARE * gap_now
-            {
+            if size_of::<T>() == 4 && self.is_too_noisy(gap_now)? {
                 // The inactive gradients are not needed: the restart computes all of them.
                 return Ok(Outcome::TooNoisy);
             }
@@ -468,6 +470,27 @@ impl<T: Precision> Blocks<'_, '_, T> {
         }
         self.updates += changed.len() as u64;
         Ok(Some(steps))
+    }
+
+    /// Tells whether rows in f32 cannot resolve the gap. The estimate takes all kernel values for as
+    /// large as the diagonal; where it is too large, the errors of some gradients are measured.
+    fn is_too_noisy(&mut self, gap: f64) -> Result<bool> {
+        let (task, state) = (self.task, &self.state);
+        let estimate = noise::<T>(task.matrix, &state.beta);
+        if self.noise_share * estimate <= NOISE_SHARE * gap {
+            return Ok(false);
+        }
+        let started = Instant::now();
+        let some: Vec<(u32, f64)> = (0..state.active)
+            .step_by(state.active.div_ceil(CHECKED.1).max(1))
+            .map(|at| (state.name[at], state.gradient[at]))
+            .collect();
+        let measured = measured_noise(task, &state.beta_by_variable(), &some)?;
+        self.phases.kernel += started.elapsed().as_secs_f64();
+        // Where that was stopped, so is the solver at its next look.
+        let measured = measured.unwrap_or(0.0);
+        self.noise_share = measured / estimate;
+        Ok(measured > NOISE_SHARE * gap)
     }
 
     /// Tells whether the objective seems to have no minimum.

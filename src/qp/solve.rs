@@ -24,10 +24,13 @@ pub(super) const NOISE_SHARE: f64 = 0.25;
 const SLACK: f64 = 1.05;
 /// Rows in f64 whose rounding is below this share of the tolerance need no confirmation.
 const SURE_SHARE: f64 = 1e-6;
-/// Positions of each kind (spread, extreme above, extreme below) whose gradient is recomputed.
-const CHECKED: usize = 256;
-/// The same for one of many machines: a sixteenth of all positions, but at least so many.
-const FEWEST_CHECKED: usize = 64;
+/// Variables of each kind (spread, extreme above, extreme below) whose gradient is recomputed: a
+/// sixteenth of all, within these limits.
+pub(super) const CHECKED: (usize, usize) = (64, 256);
+/// A gradient that was not recomputed may be so much more wrong than the worst of those that were.
+const UNSEEN: f64 = 1.5;
+/// The objective is computed again where rounding makes it doubtful by more than this share.
+const OBJECTIVE_SHARE: f64 = 3e-6;
 /// A problem without bounds is taken for one without a minimum when the margin cannot be wider
 /// than this share of the largest distance from the origin: see [`diverges`].
 const NARROWEST_MARGIN: f64 = 1e-5;
@@ -122,6 +125,7 @@ pub(super) fn solve_on<M: Method>(
         ..State::default()
     };
     let mut cache = (0, 0);
+    let mut check = Check::default();
     // Without bounds a curvature that rounding makes zero would throw a step anywhere.
     let mut double = matrix.may_be_indefinite() || matrix.len() <= TINY || problem.may_diverge();
     let mut confirmations = 0;
@@ -131,7 +135,8 @@ pub(super) fn solve_on<M: Method>(
     let (status, gap) = loop {
         if known {
             let started = Instant::now();
-            let exact = exact_gradient(task, &state.beta)?;
+            let all: Vec<u32> = (0..matrix.len() as u32).collect();
+            let exact = exact_gradient(task, &state.beta, &all)?;
             state.phases.kernel += started.elapsed().as_secs_f64();
             let Some(exact) = exact else {
                 // Stopped on the way to an exact gradient: the last one has to do.
@@ -142,9 +147,13 @@ pub(super) fn solve_on<M: Method>(
         }
         let outcome = if double {
             rows.forget_single();
-            run::<M, f64>(method, task, rows, known, &mut state, &mut cache)?
+            run::<M, f64>(
+                method, task, rows, known, &mut state, &mut cache, &mut check,
+            )?
         } else {
-            run::<M, f32>(method, task, rows, known, &mut state, &mut cache)?
+            run::<M, f32>(
+                method, task, rows, known, &mut state, &mut cache, &mut check,
+            )?
         };
         known = true;
         match outcome {
@@ -162,6 +171,21 @@ pub(super) fn solve_on<M: Method>(
             }
         }
     };
+    let mut value = objective(problem, &state.beta, &state.gradient);
+    let doubt = 0.5 * check.error * length(&state.beta);
+    if status == Status::Converged && doubt > OBJECTIVE_SHARE * value.abs() {
+        let support = (0..).zip(&state.beta).filter(|&(_, &beta)| beta != 0.0);
+        let support: Vec<u32> = support.map(|(variable, _)| variable).collect();
+        let started = Instant::now();
+        let exact = exact_gradient(task, &state.beta, &support)?;
+        state.phases.kernel += started.elapsed().as_secs_f64();
+        if let Some(exact) = exact {
+            for (&variable, exact) in support.iter().zip(exact) {
+                state.gradient[variable as usize] = exact;
+            }
+            value = objective(problem, &state.beta, &state.gradient);
+        }
+    }
     let biases = biases(problem, &state.beta, &state.gradient);
     Ok(Solution {
         bias: (biases[0] + biases[1]) / 2.0,
@@ -170,7 +194,7 @@ pub(super) fn solve_on<M: Method>(
             status,
             iterations: state.iterations,
             gap,
-            objective: objective(problem, &state.beta, &state.gradient),
+            objective: value,
             kernel_evaluations: rows.evaluations(),
             cache_hits: cache.0,
             cache_misses: cache.1,
@@ -182,6 +206,14 @@ pub(super) fn solve_on<M: Method>(
     })
 }
 
+/// What the confirmation of a gap took and found.
+#[derive(Default)]
+struct Check {
+    seconds: f64,
+    /// The largest error of the gradient.
+    error: f64,
+}
+
 /// Runs with rows of type T from a state, of whose gradient the part of the kernel is missing
 /// unless it is `known`. Adds the hits and misses of the cache to `cache`.
 fn run<M: Method, T: Precision>(
@@ -191,6 +223,7 @@ fn run<M: Method, T: Precision>(
     known: bool,
     state: &mut State,
     cache: &mut (u64, u64),
+    check: &mut Check,
 ) -> Result<Outcome> {
     if task.matrix.noise::<T>().is_infinite() && size_of::<T>() == 4 {
         return Ok(Outcome::TooNoisy);
@@ -203,11 +236,11 @@ fn run<M: Method, T: Precision>(
     };
     let mut rows = kernel_rows.take::<T>(bytes)?;
     let (before, time_before) = (rows.counters(), rows.kernel_time());
-    let mut confirming = 0.0;
+    *check = Check::default();
     let outcome = if known || add_start(task.control, &mut rows, state)? {
         let mut run = method.begin(task, rows, std::mem::take(state));
         let tolerance = method.stop_rule().tolerance;
-        let outcome = confirmed(task, tolerance, &mut run, &mut confirming);
+        let outcome = confirmed(task, tolerance, &mut run, check);
         (*state, rows) = run.end();
         outcome
     } else {
@@ -218,19 +251,19 @@ fn run<M: Method, T: Precision>(
     cache.0 += hits - before.0;
     cache.1 += misses - before.1;
     let kernel_time = rows.kernel_time() - time_before;
-    state.phases.kernel += kernel_time.as_secs_f64() + confirming;
+    state.phases.kernel += kernel_time.as_secs_f64() + check.seconds;
     kernel_rows.give(rows);
     outcome
 }
 
 /// Advances a run and confirms the gap. Where the rounding of the rows alone lifts it over the
 /// tolerance, the run goes on until there is room for that: the rows are there, and computing the
-/// whole gradient again costs more. Adds what the confirmation takes to `seconds`.
+/// whole gradient again costs more.
 fn confirmed<'m, T: Precision>(
     task: Task,
     tolerance: f64,
     run: &mut impl Run<'m, T>,
-    seconds: &mut f64,
+    check: &mut Check,
 ) -> Result<Outcome> {
     let mut target = tolerance;
     loop {
@@ -247,10 +280,10 @@ fn confirmed<'m, T: Precision>(
             });
         }
         let started = Instant::now();
-        let check = confirm(task, &beta, &mut gradient)?;
-        *seconds += started.elapsed().as_secs_f64();
+        let gap = confirm(task, &beta, &mut gradient, &mut check.error)?;
+        check.seconds += started.elapsed().as_secs_f64();
         run.correct(&gradient);
-        let Some(confirmed) = check else {
+        let Some(confirmed) = gap else {
             return Ok(Outcome::Stopped(task.control.status(), found));
         };
         let rounding = confirmed - found;
@@ -378,34 +411,41 @@ impl<'a> Control<'a> {
     }
 }
 
-/// The gradient at beta, computed in f64; None if stopped.
-fn exact_gradient(task: Task, beta: &[f64]) -> Result<Option<Vec<f64>>> {
+/// The gradient at beta of the given variables, computed in f64; None if stopped.
+fn exact_gradient(task: Task, beta: &[f64], at: &[u32]) -> Result<Option<Vec<f64>>> {
     let problem = task.problem;
-    if beta.iter().all(|&beta| beta == 0.0) {
-        return Ok(Some(problem.linear.clone()));
-    }
-    let all: Vec<u32> = (0..beta.len() as u32).collect();
-    let product = task.matrix.product(beta, &all, &|| task.control.stop())?;
+    let product = task.matrix.product(beta, at, &|| task.control.stop())?;
     Ok(product.map(|mut gradient| {
-        for (i, gradient) in gradient.iter_mut().enumerate() {
+        for (&i, gradient) in at.iter().zip(&mut gradient) {
+            let i = i as usize;
             *gradient += problem.linear[i] + problem.ridge[i] * beta[i];
         }
         gradient
     }))
 }
 
+/// Tells how wrong the gradient may be, from that of a few variables recomputed in f64.
+pub(super) fn measured_noise(task: Task, beta: &[f64], some: &[(u32, f64)]) -> Result<Option<f64>> {
+    let variables: Vec<u32> = some.iter().map(|&(variable, _)| variable).collect();
+    let exact = exact_gradient(task, beta, &variables)?;
+    let errors = |exact: Vec<f64>| {
+        let pairs = exact.into_iter().zip(some);
+        pairs.fold(0.0f64, |worst, (exact, &(_, found))| {
+            worst.max((exact - found).abs())
+        })
+    };
+    Ok(exact.map(|exact| UNSEEN * errors(exact)))
+}
+
 /// Recomputes part of the gradient in f64, puts it in its place, and returns an upper estimate of
-/// the true gap; None if stopped.
+/// the true gap; None if stopped. `error` becomes the largest error that was found.
 ///
 /// Recomputed are the extremes on both sides, which decide the gap, and a sample of all variables,
 /// which tells how wrong the others may be.
-fn confirm(task: Task, beta: &[f64], gradient: &mut [f64]) -> Result<Option<f64>> {
+fn confirm(task: Task, beta: &[f64], gradient: &mut [f64], error: &mut f64) -> Result<Option<f64>> {
     let (problem, n) = (task.problem, beta.len());
     let point = |i: usize, gradient: &[f64]| problem.point(i, beta[i], gradient[i]);
-    let count = match task.matrix.is_of_pair() {
-        true => (n / 16).clamp(FEWEST_CHECKED, CHECKED),
-        false => CHECKED,
-    };
+    let count = (n / 16).clamp(CHECKED.0, CHECKED.1);
     let mut checked: Vec<u32> = (0..n as u32).step_by(n.div_ceil(count).max(1)).collect();
     let mut extremes = |group: usize, score: &dyn Fn(usize) -> Option<f64>| {
         let mut order: Vec<(f64, u32)> = (0..n)
@@ -425,23 +465,18 @@ fn confirm(task: Task, beta: &[f64], gradient: &mut [f64]) -> Result<Option<f64>
     }
     checked.sort_unstable();
     checked.dedup();
-    let Some(product) = task
-        .matrix
-        .product(beta, &checked, &|| task.control.stop())?
-    else {
+    let Some(exact) = exact_gradient(task, beta, &checked)? else {
         return Ok(None);
     };
     let mut is_checked = vec![false; n];
-    let mut error = 0.0f64;
-    for (&i, product) in checked.iter().zip(product) {
+    *error = 0.0;
+    for (&i, exact) in checked.iter().zip(exact) {
         let i = i as usize;
-        let exact = product + problem.linear[i] + problem.ridge[i] * beta[i];
-        error = error.max((exact - gradient[i]).abs());
+        *error = error.max((exact - gradient[i]).abs());
         gradient[i] = exact;
         is_checked[i] = true;
     }
-    // What was not recomputed may be half as wrong again as the worst that was.
-    let doubtful = |i: usize| if is_checked[i] { 0.0 } else { 1.5 * error };
+    let doubtful = |i: usize| if is_checked[i] { 0.0 } else { UNSEEN * *error };
     let mut thresholds = Thresholds::of(problem, beta, gradient);
     for i in 0..n {
         for sign in [1.0, -1.0] {
@@ -481,8 +516,12 @@ pub(super) fn diverges(variables: impl Iterator<Item = [f64; 4]>, largest: f64) 
 /// Estimates the rounding error of the gradient with rows of type T: independent errors of the row
 /// entries.
 pub(super) fn noise<T: Real>(matrix: &KernelMatrix, beta: &[f64]) -> f64 {
-    let squares: f64 = beta.iter().map(|beta| beta * beta).sum();
-    matrix.noise::<T>() * squares.sqrt()
+    matrix.noise::<T>() * length(beta)
+}
+
+/// The Euclidean norm.
+fn length(beta: &[f64]) -> f64 {
+    beta.iter().map(|beta| beta * beta).sum::<f64>().sqrt()
 }
 
 /// Returns the largest value of a diagonal, at least 0.
