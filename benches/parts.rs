@@ -7,6 +7,7 @@ mod machine;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use machine::{Best, Body, on_this_cpu};
+use mercer::bench::{Tiles, update_gradient};
 use mercer::formulation::{Intercept, Loss, svc};
 use mercer::matrix::{KernelMatrix, RowCache};
 use mercer::qp::{Smo, Unwatched};
@@ -15,9 +16,10 @@ use mercer::{Kernel, Samples, Svc};
 use std::hint::black_box;
 use std::time::Duration;
 
-/// All values of a kernel matrix in f64, written to fresh memory; the throughput is in kernel
-/// values, the rate counts the products alone.
-fn kernel_matrix(c: &mut Criterion) {
+/// All values of a kernel matrix, tile by tile, into memory that is there; the throughput is in
+/// kernel values, the rate counts the products alone.
+fn tiles<T: Real>(c: &mut Criterion, name: &str, peak: f64) {
+    const ROWS: usize = 2000;
     let kernels = [
         ("linear", Kernel::linear()),
         ("rbf", Kernel::rbf(0.05)),
@@ -27,23 +29,52 @@ fn kernel_matrix(c: &mut Criterion) {
             Kernel::rbf(0.05) + 0.1 * Kernel::linear(),
         ),
     ];
-    let mut group = c.benchmark_group("kernel_matrix");
+    let mut group = c.benchmark_group(format!("tiles_{name}"));
     group.sample_size(20);
-    group.measurement_time(Duration::from_secs(2));
-    group.warm_up_time(Duration::from_secs(1));
-    let peak = machine::peak_double();
-    for (rows, columns) in [(2000, 4), (2000, 64), (2000, 512)] {
-        let (x, _) = common::clouds(rows, columns, 2, 1.0, 2);
-        let samples = Samples::try_from(x.view()).expect("finite data");
-        group.throughput(Throughput::Elements((rows * rows) as u64));
+    group.measurement_time(Duration::from_secs(1));
+    group.warm_up_time(Duration::from_millis(500));
+    group.throughput(Throughput::Elements((ROWS * ROWS) as u64));
+    let mut values = vec![T::ZERO; ROWS * ROWS];
+    for columns in [4, 64, 512] {
+        let (x, _) = common::clouds(ROWS, columns, 2, 1.0, 2);
         for (name, kernel) in &kernels {
-            let id = BenchmarkId::new(*name, format!("{rows}x{rows}x{columns}"));
+            let samples = Samples::try_from(x.view()).expect("finite data");
+            let tiles = Tiles::<T>::new(kernel, samples);
+            let id = BenchmarkId::new(*name, format!("{ROWS}x{ROWS}x{columns}"));
             let mut best = Best::new();
-            group.bench_function(id, |b| best.iter(b, || kernel.matrix(&samples, &samples)));
+            group.bench_function(id, |b| best.iter(b, || tiles.fill(&mut values)));
             if *name != "laplacian" {
-                best.print_rate((2 * rows * rows * columns) as f64, peak);
+                best.print_rate((2 * ROWS * ROWS * columns) as f64, peak);
             }
         }
+    }
+    group.finish();
+}
+
+fn kernel_tiles(c: &mut Criterion) {
+    tiles::<f32>(c, "f32", machine::peak_single());
+    tiles::<f64>(c, "f64", machine::peak_double());
+}
+
+/// Adding multiples of rows to the gradient: rows that fit into the last cache, and more.
+fn gradient_update(c: &mut Criterion) {
+    let mut group = c.benchmark_group("gradient_update");
+    group.sample_size(20);
+    group.measurement_time(Duration::from_secs(1));
+    group.warm_up_time(Duration::from_millis(500));
+    for (rows, length) in [(64, 20_000), (1024, 20_000)] {
+        let values: Vec<f32> = (0..rows * length).map(|i| (i % 7) as f32).collect();
+        let lines: Vec<&[f32]> = values.chunks(length).collect();
+        let factors: Vec<f64> = (0..rows).map(|i| [1e-3, -1e-3][i % 2]).collect();
+        let mut gradient = vec![0.0; length];
+        let bytes = size_of_val(&values[..]);
+        group.throughput(Throughput::Bytes(bytes as u64));
+        let mut best = Best::new();
+        let id = BenchmarkId::new("f32", format!("{rows}x{length}"));
+        group.bench_function(id, |b| {
+            best.iter(b, || update_gradient(&factors, &lines, &mut gradient));
+        });
+        best.print_bandwidth(bytes as f64);
     }
     group.finish();
 }
@@ -191,5 +222,13 @@ fn predict(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, kernel_matrix, exp, row_cache, smo_step, predict);
+criterion_group!(
+    benches,
+    kernel_tiles,
+    exp,
+    row_cache,
+    smo_step,
+    gradient_update,
+    predict
+);
 criterion_main!(benches);

@@ -36,6 +36,8 @@
 //! | [`formulation`] | machines as quadratic programmes |
 //! | [`model`] | trained machines, classification into many classes |
 
+#[doc(hidden)]
+pub mod bench;
 pub mod data;
 pub mod error;
 pub mod formulation;

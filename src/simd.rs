@@ -1,9 +1,9 @@
 //! Numbers and instruction sets: the `Real` trait and the choice of code path at run time.
 //!
 //! Hot loops are written once as `#[inline(always)]` bodies over plain slices, generic in the
-//! number type and in `const FMA: bool`, and compiled twice: for AVX2 with fused multiply-add,
-//! and portably. The constant keeps `mul_add` out of the portable code, where it would be a
-//! function call.
+//! number type and in `const FMA: bool`, and compiled three times: for AVX-512, for AVX2 with fused
+//! multiply-add, and portably. The constant keeps `mul_add` out of the portable code, where it would
+//! be a function call.
 
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
@@ -13,17 +13,20 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 /// ```
 /// use mercer::simd::Isa;
 /// let which = match Isa::detect() {
+///     Isa::Avx512 => "512-bit vectors",
 ///     Isa::Avx2 => "256-bit vectors",
 ///     Isa::Portable => "whatever there is",
 /// };
 /// assert!(!which.is_empty());
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
     /// What every CPU of the target architecture has.
     Portable,
     /// 256-bit vectors with fused multiply-add.
     Avx2,
+    /// 512-bit vectors.
+    Avx512,
 }
 
 impl Isa {
@@ -35,11 +38,30 @@ impl Isa {
     /// ```
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma")
         {
-            return Isa::Avx2;
+            use std::arch::is_x86_feature_detected as has;
+            if has!("avx2") && has!("fma") {
+                let wide = has!("avx512f") && has!("avx512bw") && has!("avx512dq");
+                return match wide && has!("avx512vl") {
+                    true => Isa::Avx512,
+                    false => Isa::Avx2,
+                };
+            }
         }
         Isa::Portable
+    }
+
+    /// Returns every instruction set of this CPU that has a code path, the best last.
+    ///
+    /// ```
+    /// use mercer::simd::Isa;
+    /// assert_eq!(Isa::available().first(), Some(&Isa::Portable));
+    /// assert_eq!(Isa::available().last(), Some(&Isa::detect()));
+    /// ```
+    pub fn available() -> Vec<Self> {
+        let all = [Isa::Portable, Isa::Avx2, Isa::Avx512];
+        let best = Isa::detect();
+        all.into_iter().filter(|&isa| isa <= best).collect()
     }
 }
 
@@ -194,13 +216,20 @@ macro_rules! dispatch {
         $vis fn $name<T: Real>(isa: $crate::simd::Isa, $($arg: $type),*) $(-> $ret)? {
             #[cfg(target_arch = "x86_64")]
             {
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+                fn avx512<T: Real>($($arg: $type),*) $(-> $ret)? {
+                    $body::<T, true>($($arg),*)
+                }
                 #[target_feature(enable = "avx2,fma")]
                 fn avx2<T: Real>($($arg: $type),*) $(-> $ret)? {
                     $body::<T, true>($($arg),*)
                 }
-                if isa == $crate::simd::Isa::Avx2 {
-                    // SAFETY: `Isa::Avx2` is only made by `Isa::detect` after asking the CPU.
-                    return unsafe { avx2::<T>($($arg),*) };
+                match isa {
+                    // SAFETY: `Isa::detect` makes these only after asking the CPU.
+                    $crate::simd::Isa::Avx512 => return unsafe { avx512::<T>($($arg),*) },
+                    // SAFETY: the same.
+                    $crate::simd::Isa::Avx2 => return unsafe { avx2::<T>($($arg),*) },
+                    $crate::simd::Isa::Portable => {}
                 }
             }
             let _ = isa;

@@ -16,21 +16,32 @@ pub trait Body {
 
 /// Runs a loop with the instructions that the library would use.
 pub fn on_this_cpu<B: Body>(body: B) -> B::Output {
+    run_on(Isa::detect(), body)
+}
+
+fn run_on<B: Body>(isa: Isa, body: B) -> B::Output {
     #[cfg(target_arch = "x86_64")]
     {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+        fn avx512<B: Body>(body: B) -> B::Output {
+            body.run::<true>()
+        }
         #[target_feature(enable = "avx2,fma")]
         fn avx2<B: Body>(body: B) -> B::Output {
             body.run::<true>()
         }
-        if Isa::detect() == Isa::Avx2 {
-            // SAFETY: `Isa::detect` has asked the CPU.
-            return unsafe { avx2(body) };
+        match isa {
+            // SAFETY: the CPU has been asked.
+            Isa::Avx512 => return unsafe { avx512(body) },
+            // SAFETY: the same.
+            Isa::Avx2 => return unsafe { avx2(body) },
+            Isa::Portable => {}
         }
     }
     body.run::<false>()
 }
 
-/// Rows and their bytes, as in the library's tiles: 12 of 16 vector registers.
+/// Rows and their bytes, as in the library's tiles: 12 of 16 vector registers of AVX2.
 const ROWS: usize = 6;
 const ROW_BYTES: usize = 64;
 /// Multiply-adds of each number: about a millisecond.
@@ -66,20 +77,22 @@ impl<T: Real, const LANES: usize> Body for Chains<'_, T, LANES> {
 }
 
 /// Floating-point operations per second of all threads together, in `T`, without memory: the best
-/// of several tries.
+/// of several tries with each instruction set.
 fn peak<T: Real, const LANES: usize>() -> f64 {
     let threads = rayon::current_num_threads();
     let operations = (2 * threads * ROUNDS * ROWS * LANES) as f64;
     let (start, half) = ([[T::ONE; LANES]; ROWS], [T::from_f64(0.5); LANES]);
-    let seconds = (0..REPEATS).map(|_| {
+    let tries = Isa::available().into_iter();
+    let seconds = tries.flat_map(|isa| [isa; REPEATS]).map(|isa| {
         let begun = Instant::now();
         (0..threads).into_par_iter().for_each(|_| {
             let mut end = start;
-            on_this_cpu(Chains {
+            let chains = Chains {
                 start: black_box(&start),
                 half: black_box(&half),
                 end: &mut end,
-            });
+            };
+            run_on(isa, chains);
             black_box(end);
         });
         begun.elapsed().as_secs_f64()
@@ -129,6 +142,13 @@ impl Best {
             let rate = operations / seconds;
             let (share, rate, peak) = (100.0 * rate / peak, rate / 1e9, peak / 1e9);
             println!("    best {rate:.1} GFLOP/s, {share:.0}% of this machine's {peak:.1}\n");
+        }
+    }
+
+    /// Prints how many bytes per second this is.
+    pub fn print_bandwidth(&self, bytes: f64) {
+        if let Some(seconds) = self.seconds() {
+            println!("    best {:.1} GB/s\n", bytes / seconds / 1e9);
         }
     }
 

@@ -6,7 +6,8 @@
 //!
 //! n comes from adding and subtracting 1.5 * 2^(mantissa bits), which rounds to an integer and
 //! leaves it in the low bits; ln 2 is split in two so that r is exact (Cody and Waite); exp(r) is
-//! a polynomial (Cephes' minimax in f32, Taylor's to r^13 in f64).
+//! a polynomial: in f32 Cephes', in f64 1 + r + r^2 q(r) with q of degree 9 by Remez' algorithm, whose own
+//! error is 8e-18.
 //!
 //! Error bound, tested below against the standard library: at most 2 units in the last place; results
 //! below 1e-30 in f32, and subnormal ones in f64, are 0; arguments above the largest finite
@@ -52,19 +53,16 @@ pub(crate) fn exp_f64<const FMA: bool>(x: f64) -> f64 {
     let n = shifted - ROUND;
     let r = n.multiply_add::<FMA>(-LN2_HIGH, clamped);
     let r = n.multiply_add::<FMA>(-LN2_LOW, r);
-    // 1/13!, 1/12!, ... , 1/2!
-    let mut p = 1.605_904_383_682_161_5e-10f64;
-    p = p.multiply_add::<FMA>(r, 2.087_675_698_786_81e-9);
-    p = p.multiply_add::<FMA>(r, 2.505_210_838_544_172e-8);
-    p = p.multiply_add::<FMA>(r, 2.755_731_922_398_589e-7);
-    p = p.multiply_add::<FMA>(r, 2.755_731_922_398_589_3e-6);
-    p = p.multiply_add::<FMA>(r, 2.480_158_730_158_73e-5);
-    p = p.multiply_add::<FMA>(r, 1.984_126_984_126_984e-4);
-    p = p.multiply_add::<FMA>(r, 1.388_888_888_888_889e-3);
-    p = p.multiply_add::<FMA>(r, 8.333_333_333_333_333e-3);
-    p = p.multiply_add::<FMA>(r, 4.166_666_666_666_666_4e-2);
-    p = p.multiply_add::<FMA>(r, 1.666_666_666_666_666_6e-1);
-    p = p.multiply_add::<FMA>(r, 0.5);
+    let mut p = 2.499_811_530_918_896_3e-8f64;
+    p = p.multiply_add::<FMA>(r, 2.762_950_802_296_26e-7);
+    p = p.multiply_add::<FMA>(r, 2.755_758_977_080_063e-6);
+    p = p.multiply_add::<FMA>(r, 2.480_149_536_467_043_4e-5);
+    p = p.multiply_add::<FMA>(r, 1.984_126_950_686_433_2e-4);
+    p = p.multiply_add::<FMA>(r, 1.388_888_894_120_327_5e-3);
+    p = p.multiply_add::<FMA>(r, 8.333_333_333_491_713e-3);
+    p = p.multiply_add::<FMA>(r, 4.166_666_666_654_066e-2);
+    p = p.multiply_add::<FMA>(r, 1.666_666_666_666_642_1e-1);
+    p = p.multiply_add::<FMA>(r, 5.000_000_000_000_009e-1);
     let exp_r = p.multiply_add::<FMA>(r * r, r) + 1.0;
     let power = f64::from_bits((shifted.to_bits() << 52).wrapping_add(1023 << 52));
     if x < UNDERFLOW { 0.0 } else { exp_r * power }

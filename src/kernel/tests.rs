@@ -221,7 +221,7 @@ fn all_paths<T: Real>() {
         let left = Data::new(rows, dim, 10 * shape);
         let right = Data::new(columns, dim, 10 * shape + 5);
         for kernel in kernels() {
-            for isa in [Isa::Portable, Isa::detect()] {
+            for isa in Isa::available() {
                 let dense = new_columns::<T>(&kernel, &right.dense, isa);
                 let sparse = new_columns::<T>(&kernel, &right.sparse, isa);
                 // Rows in either storage against columns in either.
@@ -411,7 +411,7 @@ fn sums_follow<T: Real>(height: usize) {
                 true => (&right.sparse, vec![0.0; dim]),
                 false => (&right.dense, right.mean()),
             };
-            for isa in [Isa::Portable, Isa::detect()] {
+            for isa in Isa::available() {
                 let packed = new_columns::<T>(&kernel, samples, isa);
                 // In reverse order, to see that rows are taken as they are named.
                 let index: Vec<usize> = (0..rows).rev().collect();
@@ -632,7 +632,7 @@ proptest! {
         let left = Data::from_fn(rows, dim, value(seed));
         let right = Data::from_fn(columns, dim, value(seed + 1));
         let kernel = &kernels()[which % kernels().len()];
-        for isa in [Isa::Portable, Isa::detect()] {
+        for isa in Isa::available() {
             for (samples, sparse) in [(&right.dense, false), (&right.sparse, true)] {
                 let packed = new_columns::<f64>(kernel, samples, isa);
                 compare(kernel, &left, &right, sparse, &fill(&packed, &left.dense, 0..columns));

@@ -107,6 +107,11 @@ impl<T: Real> Weights<T> {
         let Some(width) = values.first().map(|row| row.len()) else {
             return;
         };
+        // Panels are as wide as a 256-bit vector; code for wider ones was a fifth slower.
+        let isa = match self.coefficients {
+            Coefficients::Panels(_) => isa.min(Isa::Avx2),
+            Coefficients::Rows(_) => isa,
+        };
         for (s, segment) in self.segments.iter().enumerate() {
             let range = segment.start.max(start)..segment.end.min(start + width);
             if range.is_empty() {

@@ -781,7 +781,7 @@ pub(crate) struct Change {
 }
 
 /// Adds multiples of rows to the gradient, in parallel over columns.
-fn add_in_parallel<T: Real>(factors: &[f64], rows: &[&[T]], gradient: &mut [f64]) {
+pub(crate) fn add_in_parallel<T: Real>(factors: &[f64], rows: &[&[T]], gradient: &mut [f64]) {
     let isa = Isa::detect();
     let serial = factors.len() * gradient.len() < 1 << 16;
     let add = |(chunk, gradient): (usize, &mut [f64])| {

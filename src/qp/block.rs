@@ -527,13 +527,15 @@ mod tests {
             );
             (found, j, gradient)
         };
-        let (portable, vector) = (run(Isa::Portable), run(Isa::detect()));
-        for (a, b) in portable.2.iter().zip(&vector.2) {
-            assert!((a.to_f64() - b.to_f64()).abs() <= tolerance);
+        let portable = run(Isa::Portable);
+        for vector in Isa::available().into_iter().map(run) {
+            for (a, b) in portable.2.iter().zip(&vector.2) {
+                assert!((a.to_f64() - b.to_f64()).abs() <= tolerance);
+            }
+            assert_eq!((portable.0.i, portable.0.j), (vector.0.i, vector.0.j));
+            assert_eq!(portable.1, vector.1);
         }
-        assert_eq!((portable.0.i, portable.0.j), (vector.0.i, vector.0.j));
-        assert_eq!(portable.1, vector.1);
-        // And both against the plain search.
+        // And against the plain search.
         let value = |k: usize| (may_grow[k] - portable.2[k]).to_f64();
         let best = (0..n)
             .max_by(|&a, &b| value(a).total_cmp(&value(b)))

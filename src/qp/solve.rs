@@ -30,7 +30,7 @@ pub(super) const CHECKED: (usize, usize) = (64, 256);
 /// A gradient that was not recomputed may be so much more wrong than the worst of those that were.
 const UNSEEN: f64 = 1.5;
 /// The objective is computed again where rounding makes it doubtful by more than this share.
-const OBJECTIVE_SHARE: f64 = 3e-6;
+const OBJECTIVE_SHARE: f64 = 1e-5;
 /// A problem without bounds is taken for one without a minimum when the margin cannot be wider
 /// than this share of the largest distance from the origin: see [`diverges`].
 const NARROWEST_MARGIN: f64 = 1e-5;
