@@ -1,9 +1,11 @@
 //! Where packed rows come from: the samples as they are, or prepared once for many problems.
 
-use super::tile::SERIAL_WORK;
 use crate::data::Samples;
 use crate::simd::Real;
 use rayon::prelude::*;
+
+/// Below this many values threads cost more than they bring.
+const SERIAL_VALUES: usize = 1 << 15;
 
 /// Dense samples centred and rounded to T, with their squared norms: what packing a row costs most.
 #[derive(Debug)]
@@ -78,7 +80,7 @@ impl<'a, T: Real> Source<'a, T> {
                 }
             }
         };
-        if packed.len() < SERIAL_WORK {
+        if packed.len() < SERIAL_VALUES {
             packed
                 .chunks_mut(height * dim)
                 .zip(index.chunks(height))

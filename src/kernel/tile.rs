@@ -27,7 +27,7 @@ pub(super) const TILE_ROWS: usize = 96;
 /// The packed columns of a tile should stay in L2.
 const TILE_BYTES: usize = 1 << 19;
 /// Below this many multiplications threads cost more than they bring.
-pub(super) const SERIAL_WORK: usize = 1 << 18;
+const SERIAL_WORK: usize = 1 << 18;
 
 /// Rows of a dense group: with 64 bytes of each row in flight, 12 of 16 vector registers.
 const GROUP: usize = 6;
@@ -218,7 +218,10 @@ impl<T: Real> Columns<T> {
     ) -> bool {
         let work = out.len() * columns.len() * self.work_per_value();
         let tiles = cut(out, columns, self.tile_columns());
-        self.run(rows, tiles, work, stop)
+        let compute = |scratch: &mut Scratch<T>, (row, column, mut out): Tile<T>| {
+            self.tile(rows, row, column, &mut out, scratch);
+        };
+        run(tiles, work, compute, stop)
     }
 
     /// Writes the matrix of the packed columns with themselves, packed as rows too: the tiles on
@@ -232,57 +235,36 @@ impl<T: Real> Columns<T> {
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Option<usize> {
         let size = self.len;
-        // Square tiles follow the diagonal closely.
-        let left_of = |row: usize| row / TILE_ROWS * TILE_ROWS;
         let mut lines: Vec<&mut [T]> = out
             .chunks_mut(stride)
             .map(|line| &mut line[..size])
             .collect();
-        let mut tiles = cut(&mut lines, 0..size, TILE_ROWS);
-        tiles.retain(|&(row, column, _)| column >= row);
-        let computed: usize = (0..size).map(|row| size - left_of(row)).sum();
-        if !self.run(rows, tiles, computed * self.work_per_value(), stop) {
-            return None;
-        }
-        // In squares, whose rows are few enough for the caches of pages and lines.
-        for first in (0..size).step_by(TILE_ROWS) {
-            for left in (0..first).step_by(TILE_ROWS) {
-                for start in (first..(first + TILE_ROWS).min(size)).step_by(PANEL) {
-                    for column in left..left + TILE_ROWS {
-                        for row in start..(start + PANEL).min(size) {
-                            out[row * stride + column] = out[column * stride + row];
-                        }
-                    }
-                }
+        // Square tiles follow the diagonal closely. Each comes with its mirror image, if that is
+        // another one.
+        let mut grid: Vec<Option<Tile<T>>> = cut(&mut lines, 0..size, TILE_ROWS)
+            .into_iter()
+            .map(Some)
+            .collect();
+        let side = size.div_ceil(TILE_ROWS);
+        let mut pairs = Vec::new();
+        for row in 0..side {
+            for column in row..side {
+                let tile = grid[row * side + column].take();
+                pairs.extend(tile.map(|tile| (tile, grid[column * side + row].take())));
             }
         }
-        Some(computed)
-    }
-
-    /// Computes tiles, in parallel if the work is worth it. Returns false if stopped.
-    fn run(
-        &self,
-        rows: &Rows<T>,
-        tiles: Vec<Tile<T>>,
-        work: usize,
-        stop: &(dyn Fn() -> bool + Sync),
-    ) -> bool {
-        let run = |scratch: &mut Scratch<T>, (row, column, mut out): Tile<T>| {
-            if stop() {
-                return false;
-            }
+        let computed: usize = (0..size)
+            .map(|row| size - row / TILE_ROWS * TILE_ROWS)
+            .sum();
+        let compute = |scratch: &mut Scratch<T>, (tile, image): (Tile<T>, Option<Tile<T>>)| {
+            let (row, column, mut out) = tile;
             self.tile(rows, row, column, &mut out, scratch);
-            true
+            if let Some((_, _, mut image)) = image {
+                mirror(&out, &mut image);
+            }
         };
-        if work < SERIAL_WORK || tiles.len() == 1 {
-            let mut scratch = Scratch::default();
-            tiles.into_iter().all(|tile| run(&mut scratch, tile))
-        } else {
-            tiles
-                .into_par_iter()
-                .map_init(Scratch::default, run)
-                .reduce(|| true, |a, b| a && b)
-        }
+        let done = run(pairs, computed * self.work_per_value(), compute, stop);
+        done.then_some(computed)
     }
 
     /// Returns how wide a tile is: a multiple of [`PANEL`].
@@ -411,6 +393,43 @@ impl<T: Real> Columns<T> {
                 }
             }
             _ => unreachable!("rows are packed by the columns they meet"),
+        }
+    }
+}
+
+/// Computes parts, in parallel if the work is worth it. Returns false if stopped.
+fn run<T: Real, P: Send>(
+    parts: Vec<P>,
+    work: usize,
+    compute: impl Fn(&mut Scratch<T>, P) + Sync + Send,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> bool {
+    let unless_stopped = |scratch: &mut Scratch<T>, part: P| {
+        if stop() {
+            return false;
+        }
+        compute(scratch, part);
+        true
+    };
+    if work < SERIAL_WORK || parts.len() == 1 {
+        let mut scratch = Scratch::default();
+        let mut parts = parts.into_iter();
+        parts.all(|part| unless_stopped(&mut scratch, part))
+    } else {
+        parts
+            .into_par_iter()
+            .map_init(Scratch::default, unless_stopped)
+            .reduce(|| true, |a, b| a && b)
+    }
+}
+
+/// Writes the transpose of a tile, a few rows at a time, so that the lines written to stay in L1.
+fn mirror<T: Real>(tile: &[&mut [T]], image: &mut [&mut [T]]) {
+    for (rows, start) in tile.chunks(PANEL).zip((0..).step_by(PANEL)) {
+        for (column, line) in image.iter_mut().enumerate() {
+            for (value, row) in line[start..].iter_mut().zip(rows) {
+                *value = row[column];
+            }
         }
     }
 }
