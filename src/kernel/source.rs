@@ -5,7 +5,7 @@ use crate::simd::Real;
 use rayon::prelude::*;
 
 /// Below this many values threads cost more than they bring.
-const SERIAL_VALUES: usize = 1 << 15;
+const SERIAL_VALUES: usize = 1 << 14;
 
 /// Dense samples centred and rounded to T, with their squared norms: what packing a row costs most.
 #[derive(Debug)]

@@ -534,33 +534,46 @@ fn group_products<T: Real, const FMA: bool, const WIDTH: usize, const L1: bool>(
         return;
     }
     let (left, _) = left.as_chunks::<GROUP>();
-    for (start, panel) in (0..width)
-        .step_by(WIDTH)
-        .zip(panels.chunks_exact(dim * WIDTH))
-    {
-        let (panel, _) = panel.as_chunks::<WIDTH>();
-        let mut sums = [[T::ZERO; WIDTH]; GROUP];
-        for (a, b) in left.iter().zip(panel) {
-            for r in 0..GROUP {
-                for c in 0..WIDTH {
-                    sums[r][c] = if L1 {
-                        sums[r][c] + (a[r] - b[c]).absolute()
-                    } else {
-                        a[r].multiply_add::<FMA>(b[c], sums[r][c])
-                    };
-                }
-            }
-        }
-        for (row, sums) in out.iter_mut().zip(&sums) {
-            match row[start..].first_chunk_mut::<WIDTH>() {
-                Some(whole) => *whole = *sums,
-                None => {
-                    let rest = &mut row[start..];
-                    rest.copy_from_slice(&sums[..rest.len()]);
-                }
+    let mut panels = panels.chunks_exact(dim * WIDTH);
+    let whole = width / WIDTH;
+    for (number, panel) in panels.by_ref().take(whole).enumerate() {
+        let sums = panel_products::<T, FMA, WIDTH, L1>(left, panel);
+        for (row, sums) in out.iter_mut().zip(sums) {
+            // Of a length the compiler knows, or it calls a function to copy.
+            if let Some(place) = row[number * WIDTH..].first_chunk_mut() {
+                *place = sums;
             }
         }
     }
+    let rest = width - whole * WIDTH;
+    if let Some(panel) = panels.next().filter(|_| rest > 0) {
+        let sums = panel_products::<T, FMA, WIDTH, L1>(left, panel);
+        for (row, sums) in out.iter_mut().zip(sums) {
+            row[whole * WIDTH..].copy_from_slice(&sums[..rest]);
+        }
+    }
+}
+
+/// The products of a group of rows with one panel.
+#[inline(always)]
+fn panel_products<T: Real, const FMA: bool, const WIDTH: usize, const L1: bool>(
+    left: &[[T; GROUP]],
+    panel: &[T],
+) -> [[T; WIDTH]; GROUP] {
+    let (panel, _) = panel.as_chunks::<WIDTH>();
+    let mut sums = [[T::ZERO; WIDTH]; GROUP];
+    for (a, b) in left.iter().zip(panel) {
+        for r in 0..GROUP {
+            for c in 0..WIDTH {
+                sums[r][c] = if L1 {
+                    sums[r][c] + (a[r] - b[c]).absolute()
+                } else {
+                    a[r].multiply_add::<FMA>(b[c], sums[r][c])
+                };
+            }
+        }
+    }
+    sums
 }
 
 dispatch! {
