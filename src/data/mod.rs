@@ -160,8 +160,19 @@ impl Samples {
     /// If `i` is not a row or the buffer is not as long as a row.
     pub fn copy_row(&self, i: usize, buffer: &mut [f64]) {
         assert_eq!(buffer.len(), self.columns, "a row has columns() numbers");
-        buffer.fill(0.0);
-        self.for_each(i, |column, value| buffer[column] = value);
+        let range = self.range(i);
+        match &self.values {
+            Values::Double(values) if !self.is_sparse() => buffer.copy_from_slice(&values[range]),
+            Values::Single(values) if !self.is_sparse() => {
+                for (entry, &value) in buffer.iter_mut().zip(&values[range]) {
+                    *entry = f64::from(value);
+                }
+            }
+            _ => {
+                buffer.fill(0.0);
+                self.for_each(i, |column, value| buffer[column] = value);
+            }
+        }
     }
 
     /// Returns a copy of the given rows, in their order.
@@ -232,12 +243,15 @@ impl Samples {
     /// Tells whether the samples are to be packed as dense ones: if they are, or if so many of their
     /// entries are not zero that products of dense rows are faster.
     pub(crate) fn is_packed_dense(&self) -> bool {
-        let entries = match self.rows {
-            _ if !self.is_sparse() => return true,
-            0 => 0,
-            rows => self.range(rows - 1).end,
-        };
-        entries as f64 > DENSE_SHARE * self.rows as f64 * self.columns as f64
+        !self.is_sparse() || self.mean_entries() > DENSE_SHARE * self.columns as f64
+    }
+
+    /// Returns the mean number of stored entries of a row.
+    pub(crate) fn mean_entries(&self) -> f64 {
+        match self.rows {
+            0 => 0.0,
+            rows => self.range(rows - 1).end as f64 / rows as f64,
+        }
     }
 
     /// Returns the number of stored entries of row `i`.

@@ -13,6 +13,7 @@
 
 mod epilogue;
 pub(crate) mod exp;
+mod primal;
 mod source;
 mod sums;
 #[cfg(test)]
@@ -22,12 +23,13 @@ mod weights;
 
 use crate::data::Samples;
 use crate::error::{Error, Result};
+pub(crate) use primal::{add_products, weight_vector};
 pub(crate) use source::{Prepared, Source};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 pub(crate) use sums::add_multiples;
 pub(crate) use tile::{Bounds, Columns, PANEL};
-pub(crate) use weights::Weights;
+pub(crate) use weights::{Weights, inner_product};
 
 /// Diagonal values asked from a user kernel in one call (it computes the whole square).
 pub(crate) const USER_DIAGONAL: usize = 32;

@@ -80,26 +80,20 @@ impl<'a, T: Real> Source<'a, T> {
                 }
             }
         };
+        let pack_all = |((packed, index), norms): ((&mut [T], &[usize]), &mut [T])| {
+            let blocks = packed.chunks_mut(height * dim).zip(index.chunks(height));
+            blocks.zip(norms.chunks_mut(height)).for_each(pack);
+        };
         if packed.len() < SERIAL_VALUES {
-            packed
-                .chunks_mut(height * dim)
-                .zip(index.chunks(height))
-                .zip(norms.chunks_mut(height))
-                .for_each(pack);
+            pack_all(((&mut packed, index), &mut norms));
         } else {
             // Several blocks at a time: of height 1 there are as many as rows.
-            let blocks = (64 / height).max(1);
+            let rows = (64 / height).max(1) * height;
             packed
-                .par_chunks_mut(blocks * height * dim)
-                .zip(index.par_chunks(blocks * height))
-                .zip(norms.par_chunks_mut(blocks * height))
-                .for_each(|((packed, index), norms)| {
-                    packed
-                        .chunks_mut(height * dim)
-                        .zip(index.chunks(height))
-                        .zip(norms.chunks_mut(height))
-                        .for_each(pack);
-                });
+                .par_chunks_mut(rows * dim)
+                .zip(index.par_chunks(rows))
+                .zip(norms.par_chunks_mut(rows))
+                .for_each(pack_all);
         }
         (packed, norms)
     }

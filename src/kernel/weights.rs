@@ -99,7 +99,7 @@ impl<T: Real> Weights<T> {
         };
         let range = self.segments[segment].clone();
         let coefficients = &rows[sum * self.columns..][range.clone()];
-        one_dot(isa, coefficients, &values[range])
+        inner_product(isa, coefficients, &values[range])
     }
 
     /// Adds to `sums` (segment by segment) what columns from `start` on contribute to each row.
@@ -199,7 +199,7 @@ dispatch! {
 
 dispatch! {
     /// An inner product.
-    fn one_dot<T: Real>(a: &[T], row: &[T]) -> f64 = one_dot_body
+    pub(crate) fn inner_product<T: Real>(a: &[T], row: &[T]) -> f64 = inner_product_body
 }
 
 #[inline(always)]
@@ -208,7 +208,7 @@ fn four_dots_body<T: Real, const FMA: bool>(a: &[T], rows: [&[T]; 4]) -> [f64; 4
 }
 
 #[inline(always)]
-fn one_dot_body<T: Real, const FMA: bool>(a: &[T], row: &[T]) -> f64 {
+fn inner_product_body<T: Real, const FMA: bool>(a: &[T], row: &[T]) -> f64 {
     dots::<T, FMA, 1>(a, [row])[0]
 }
 

@@ -3,13 +3,14 @@
 //!
 //! The support vectors of a classifier are sorted by class. Coefficients have LIBSVM's layout: row r of column i
 //! belongs, for a support vector of class c, to the machine of c and the r-th other class. Kernel
-//! values are computed once per sample and support vector, whatever the number of classes.
+//! values are computed once per sample and support vector, whatever the number of classes. With a
+//! linear kernel the support vectors of a machine add up to one vector, and that is all that is kept.
 
 use super::multiclass::{Multiclass, pair, walk};
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::{
-    Bounds, Columns, Kernel, Source, Weights, check_columns, get_or_make, user_block,
+    Bounds, Columns, Kernel, Source, Weights, check_columns, get_or_make, user_block, weight_vector,
 };
 use ndarray::{Array2, ArrayView2};
 use std::ops::Range;
@@ -46,6 +47,9 @@ pub struct Expansion {
     /// The support vectors packed in f64, when first needed: labels seldom need them.
     columns: OnceLock<Columns<f64>>,
     weights: Weights<f64>,
+    /// The weight vectors of the machines, where the kernel is linear and they are less to multiply
+    /// with than the support vectors.
+    primal: Option<Columns<f64>>,
     /// The same in f32, for labels; None where that is too coarse to be of use.
     coarse: Option<(Columns<f32>, Weights<f32>)>,
     intercept: Vec<f64>,
@@ -167,8 +171,20 @@ impl Expansion {
         };
         let coefficients: Vec<f64> = dual_coef.iter().copied().collect();
         let sizes = sizes(&coefficients, &segments, classes, multiclass);
+        let vectors = support.as_ref().filter(|support| {
+            let entries = support.mean_entries() * total as f64;
+            matches!(kernel, Kernel::Linear) && (machines * support.columns()) as f64 <= entries
+        });
+        let primal = vectors.and_then(|support| {
+            let machine = |class: usize, row: usize| match multiclass {
+                _ if classes == 1 || by_class => row,
+                _ if row < class => pair(classes, row, class),
+                _ => pair(classes, class, row + 1),
+            };
+            primal(support, dual_coef, &segments, machines, machine)
+        });
         let mut coarse = None;
-        if let (true, Some(support)) = (kernel.is_tiled(), &support) {
+        if let (true, None, Some(support)) = (kernel.is_tiled(), &primal, &support) {
             let all: Vec<usize> = (0..total).collect();
             let packed = Columns::<f32>::new(&kernel, Source::of(support), &all);
             let error = |bounds: Bounds| {
@@ -188,6 +204,7 @@ impl Expansion {
         Ok(Expansion {
             support,
             columns: OnceLock::new(),
+            primal,
             coarse,
             kernel,
             weights,
@@ -210,7 +227,11 @@ impl Expansion {
     /// Returns the multiplications a decision costs, roughly.
     #[cfg(feature = "python")]
     pub(crate) fn work(&self, samples: &Samples) -> usize {
-        let values = samples.rows() * self.weights.columns();
+        let vectors = match &self.primal {
+            Some(primal) => primal.len(),
+            None => self.weights.columns(),
+        };
+        let values = samples.rows() * vectors;
         values.saturating_mul(samples.columns() + 8 + self.height())
     }
 
@@ -246,13 +267,34 @@ impl Expansion {
         samples: &Samples,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Array2<f64>>> {
-        let mut decision = Array2::zeros((samples.rows(), self.intercept.len()));
-        let rows: Vec<usize> = (0..samples.rows()).collect();
+        let all: Vec<usize> = (0..samples.rows()).collect();
+        self.decision_of(samples, &all, stop)
+    }
+
+    /// Returns the values of all machines for some rows.
+    fn decision_of(
+        &self,
+        samples: &Samples,
+        rows: &[usize],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<Array2<f64>>> {
+        let mut decision = Array2::zeros((rows.len(), self.intercept.len()));
+        if let Some(columns) = &self.primal {
+            check_columns(samples, columns.dim())?;
+            let out = decision.as_slice_mut().expect("new arrays are contiguous");
+            let shift = |_, values: &[f64], out: &mut [f64]| {
+                for ((out, value), intercept) in out.iter_mut().zip(values).zip(&self.intercept) {
+                    *out = value + intercept;
+                }
+            };
+            let done = columns.values(samples, rows, out, shift, stop);
+            return Ok(done.then_some(decision));
+        }
         if let Some(columns) = self.columns() {
             check_columns(samples, columns.dim())?;
             let out = decision.as_slice_mut().expect("new arrays are contiguous");
             let pairs = |_, sums: &[f64], out: &mut [f64]| self.pairs(sums, out);
-            let done = columns.sums(samples, &rows, &self.weights, out, pairs, stop);
+            let done = columns.sums(samples, rows, &self.weights, out, pairs, stop);
             return Ok(done.then_some(decision));
         }
         let (Kernel::User(user), Some(support)) = (&self.kernel, &self.support) else {
@@ -360,11 +402,7 @@ impl Expansion {
     ) -> Result<Option<Vec<usize>>> {
         let mut classes = Vec::with_capacity(rows.len());
         for rows in rows.chunks(ROWS) {
-            let decision = match rows.len() == samples.rows() {
-                true => self.decision(samples, stop)?,
-                false => self.decision(&samples.select(rows), stop)?,
-            };
-            let Some(decision) = decision else {
+            let Some(decision) = self.decision_of(samples, rows, stop)? else {
                 return Ok(None);
             };
             classes.extend(self.multiclass.winners(decision.view(), self.classes));
@@ -491,6 +529,30 @@ impl Expansion {
             }
         }
     }
+}
+
+/// Packs the weight vectors of machines with a linear kernel; `machine(segment, row)` is the one that
+/// a row of the coefficients belongs to in a segment of the support vectors. None if one is not finite.
+fn primal(
+    support: &Samples,
+    dual_coef: ArrayView2<f64>,
+    segments: &[Range<usize>],
+    machines: usize,
+    machine: impl Fn(usize, usize) -> usize,
+) -> Option<Columns<f64>> {
+    let mut vectors = Array2::zeros((machines, support.columns()));
+    for (number, segment) in segments.iter().enumerate() {
+        for (row, coefficients) in dual_coef.rows().into_iter().enumerate() {
+            let terms = segment.clone().map(|i| (i, coefficients[i]));
+            let part = weight_vector(support, terms.filter(|&(_, factor)| factor != 0.0));
+            let mut vector = vectors.row_mut(machine(number, row));
+            vector += &ndarray::ArrayView1::from(&part);
+        }
+    }
+    let all: Vec<usize> = (0..machines).collect();
+    let vectors = Samples::try_from(vectors.view()).ok()?;
+    let source = Source::of(&vectors);
+    Some(Columns::new(&Kernel::Linear, source, &all))
 }
 
 /// A class found in f32, and whether errors could change it.

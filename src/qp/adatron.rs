@@ -28,6 +28,9 @@
 //! Mangasarian, Musicant: Successive overrelaxation for support vector machines, IEEE Transactions
 //! on Neural Networks 10 (1999).
 
+mod step;
+mod sum;
+
 use super::kkt::{Point, Thresholds, biases};
 use super::secant::Secant;
 use super::solve::{
@@ -37,6 +40,7 @@ use super::{Constraint, DualProblem, Epoch, Monitor, Solution, Status, StopRule}
 use crate::error::{Error, Result};
 use crate::matrix::{CachedRows, Change, KernelMatrix, KernelRows, Precision};
 use std::time::Instant;
+use step::stepped;
 
 /// Variables of a chunk: enough to have rows for all cores to add, few enough to keep what is read
 /// in between small.
@@ -565,58 +569,6 @@ impl<T: Precision> Sweeps<'_, '_, T> {
         }
         Ok(true)
     }
-
-    /// Makes a sum that is almost right exactly so, by changes of variables that leave the gap below
-    /// the tolerance. Returns false if stopped.
-    fn settle_sum(&mut self, tolerance: f64) -> Result<bool> {
-        let (thresholds, excess) = (self.thresholds(), self.excess());
-        let room = 0.5 * (tolerance + thresholds.gap());
-        let near = |point: &Point| match excess > 0.0 {
-            true => point.down() <= thresholds.big_m(0) + room,
-            false => point.up() >= thresholds.m(0) - room,
-        };
-        let moved = self.spread(excess, |_, point| near(point));
-        self.apply(&moved, &|| self.task.control.stop())
-    }
-
-    /// Makes the sum right wherever that is possible at once, because a model is to keep it for
-    /// whatever reason it was stopped: with rows that are held.
-    fn keep_sum(&mut self) -> Result<()> {
-        let moved = self.spread(self.excess(), |i, _| self.rows.holds(i as u32));
-        self.apply(&moved, &|| false)?;
-        Ok(())
-    }
-
-    /// Spreads what the sum has too much over the variables that `may` be moved, as evenly as their
-    /// bounds allow and without making one cross zero. Returns their new coefficients.
-    fn spread(&self, excess: f64, may: impl Fn(usize, &Point) -> bool) -> Vec<(usize, f64)> {
-        if excess == 0.0 {
-            return Vec::new();
-        }
-        let room = |point: &Point| {
-            let before_zero = |end: f64| if point.beta * end < 0.0 { 0.0 } else { end };
-            match excess > 0.0 {
-                true => point.beta - before_zero(point.lower),
-                false => before_zero(point.upper) - point.beta,
-            }
-        };
-        let mut rooms: Vec<(f64, usize)> = (0..self.state.beta.len())
-            .map(|i| (self.point_of(i), i))
-            .filter(|(point, i)| room(point) > 0.0 && may(*i, point))
-            .map(|(point, i)| (room(&point), i))
-            .collect();
-        rooms.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let (mut rest, mut left) = (excess.abs(), rooms.len());
-        let moved = rooms.into_iter().map(|(room, i)| {
-            let share = room.min(rest / left as f64);
-            rest -= share;
-            left -= 1;
-            let point = self.point_of(i);
-            let beta = point.beta - share * excess.signum();
-            (i, beta.clamp(point.lower, point.upper))
-        });
-        moved.collect()
-    }
 }
 
 /// Puts variables in a new order, which is the same for the same epoch of the same order.
@@ -639,58 +591,4 @@ enum Swept {
     Stopped,
     /// A variable without curvature would go to infinity.
     Unbounded,
-}
-
-/// Returns where a step takes a variable; its gradient includes the bias.
-fn stepped(point: &Point, curvature: f64, eta: f64) -> f64 {
-    if curvature <= 0.0 {
-        return lowest_end(point, curvature);
-    }
-    if point.absolute == 0.0 {
-        let beta = point.beta - eta * point.gradient / curvature;
-        return beta.clamp(point.lower, point.upper);
-    }
-    // Of the two multipliers the one that is not zero, as far as zero.
-    let mut beta = point.beta;
-    if beta != 0.0 {
-        let slope = point.gradient + point.absolute * beta.signum();
-        let to = beta - eta * slope / curvature;
-        let to = to.clamp(point.lower, point.upper);
-        if to * beta > 0.0 {
-            return to;
-        }
-        beta = 0.0;
-    }
-    // Then the other, whichever would grow.
-    let gradient = point.gradient - curvature * point.beta;
-    let slope = gradient.abs() - point.absolute;
-    if slope > 0.0 {
-        beta = (-eta * slope * gradient.signum() / curvature).clamp(point.lower, point.upper);
-    }
-    beta
-}
-
-/// Returns where the objective is lowest if it is nowhere convex along a variable: at an end of
-/// what is allowed, where |beta| has its kink, or where the variable is.
-fn lowest_end(point: &Point, curvature: f64) -> f64 {
-    let value = |beta: f64| {
-        let change = beta - point.beta;
-        let size = point.absolute * (beta.abs() - point.beta.abs());
-        change * point.gradient + 0.5 * curvature * change * change + size
-    };
-    let slope = |sign: f64| match curvature < 0.0 {
-        true => f64::NEG_INFINITY,
-        false => sign * point.gradient + point.absolute,
-    };
-    let mut best = (0.0, point.beta);
-    for end in [point.lower, 0.0, point.upper] {
-        if end.is_infinite() {
-            if slope(end.signum()) < 0.0 {
-                return end;
-            }
-        } else if (point.lower..=point.upper).contains(&end) && value(end) < best.0 {
-            best = (value(end), end);
-        }
-    }
-    best.1
 }

@@ -8,7 +8,8 @@
 //! 4. update the gradient of all active variables with them.
 //!
 //! The small matrix is computed rather than gathered from the rows: gathering reads a cache line
-//! for every value, and so only the rows that are needed in step 4 are ever computed.
+//! for every value, and so only the rows that are needed in step 4 are ever computed. Small problems
+//! whose rows serve other problems too gather it.
 //!
 //! Variables stuck at a bound leave the active set; before convergence is declared their gradient
 //! is rebuilt and they are checked.

@@ -12,7 +12,8 @@
 //! bound. The objective cannot rise, so pair steps go on from wherever this ends.
 
 use super::{Block, landing};
-use crate::simd::{Isa, Real, dispatch};
+use crate::kernel::inner_product;
+use crate::simd::{Isa, Real};
 
 /// Pair steps between two Newton steps, for each free variable.
 const STEPS_PER_VARIABLE: u64 = 2;
@@ -137,9 +138,9 @@ fn cholesky(isa: Isa, matrix: &mut [f64], n: usize) -> bool {
         let row = &mut row[..n];
         for j in 0..i {
             let other = &above[j * n..][..n];
-            row[j] = (row[j] - dot(isa, &row[..j], &other[..j])) / other[j];
+            row[j] = (row[j] - inner_product(isa, &row[..j], &other[..j])) / other[j];
         }
-        let pivot = row[i] - dot(isa, &row[..i], &row[..i]);
+        let pivot = row[i] - inner_product(isa, &row[..i], &row[..i]);
         if pivot.is_nan() || pivot <= 0.0 {
             return false;
         }
@@ -153,7 +154,7 @@ fn solve(isa: Isa, factor: &[f64], b: &mut [f64]) {
     let n = b.len();
     for i in 0..n {
         let row = &factor[i * n..][..n];
-        b[i] = (b[i] - dot(isa, &row[..i], &b[..i])) / row[i];
+        b[i] = (b[i] - inner_product(isa, &row[..i], &b[..i])) / row[i];
     }
     for i in (0..n).rev() {
         let row = &factor[i * n..][..n];
@@ -163,33 +164,4 @@ fn solve(isa: Isa, factor: &[f64], b: &mut [f64]) {
             *b -= value * l;
         }
     }
-}
-
-fn dot(isa: Isa, a: &[f64], b: &[f64]) -> f64 {
-    inner_product(isa, a, b).to_f64()
-}
-
-dispatch! {
-    fn inner_product<T: Real>(a: &[T], b: &[T]) -> T = inner_product_body
-}
-
-#[inline(always)]
-fn inner_product_body<T: Real, const FMA: bool>(a: &[T], b: &[T]) -> T {
-    const LANES: usize = 16;
-    let (a, a_rest) = a.as_chunks::<LANES>();
-    let (b, b_rest) = b.as_chunks::<LANES>();
-    let mut sums = [T::ZERO; LANES];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..LANES {
-            sums[lane] = a[lane].multiply_add::<FMA>(b[lane], sums[lane]);
-        }
-    }
-    let mut total = T::ZERO;
-    for (&a, &b) in a_rest.iter().zip(b_rest) {
-        total = a.multiply_add::<FMA>(b, total);
-    }
-    for sum in sums {
-        total += sum;
-    }
-    total
 }
