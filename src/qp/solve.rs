@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::matrix::{CachedRows, Change, KernelMatrix, KernelRows, Precision, fair_share};
 use crate::simd::Real;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Problems of up to this many variables are solved in f64: it costs next to nothing.
 pub(super) const TINY: usize = 256;
@@ -124,8 +124,7 @@ pub(super) fn solve_on<M: Method>(
         gradient: terms.map(|((p, ridge), beta)| p + ridge * beta).collect(),
         ..State::default()
     };
-    let mut cache = (0, 0);
-    let mut check = Check::default();
+    let mut tally = Tally::default();
     // Without bounds a curvature that rounding makes zero would throw a step anywhere.
     let mut double = matrix.may_be_indefinite() || matrix.len() <= TINY || problem.may_diverge();
     let mut confirmations = 0;
@@ -147,13 +146,9 @@ pub(super) fn solve_on<M: Method>(
         }
         let outcome = if double {
             rows.forget_single();
-            run::<M, f64>(
-                method, task, rows, known, &mut state, &mut cache, &mut check,
-            )?
+            run::<M, f64>(method, task, rows, known, &mut state, &mut tally)?
         } else {
-            run::<M, f32>(
-                method, task, rows, known, &mut state, &mut cache, &mut check,
-            )?
+            run::<M, f32>(method, task, rows, known, &mut state, &mut tally)?
         };
         known = true;
         match outcome {
@@ -171,20 +166,8 @@ pub(super) fn solve_on<M: Method>(
             }
         }
     };
-    let mut value = objective(problem, &state.beta, &state.gradient);
-    let doubt = 0.5 * check.error * length(&state.beta);
-    if status == Status::Converged && doubt > OBJECTIVE_SHARE * value.abs() {
-        let support = (0..).zip(&state.beta).filter(|&(_, &beta)| beta != 0.0);
-        let support: Vec<u32> = support.map(|(variable, _)| variable).collect();
-        let started = Instant::now();
-        let exact = exact_gradient(task, &state.beta, &support)?;
-        state.phases.kernel += started.elapsed().as_secs_f64();
-        if let Some(exact) = exact {
-            for (&variable, exact) in support.iter().zip(exact) {
-                state.gradient[variable as usize] = exact;
-            }
-            value = objective(problem, &state.beta, &state.gradient);
-        }
+    if status == Status::Converged {
+        settle_objective(task, &mut state, tally.error)?;
     }
     let biases = biases(problem, &state.beta, &state.gradient);
     Ok(Solution {
@@ -194,10 +177,10 @@ pub(super) fn solve_on<M: Method>(
             status,
             iterations: state.iterations,
             gap,
-            objective: value,
+            objective: objective(problem, &state.beta, &state.gradient),
             kernel_evaluations: rows.evaluations(),
-            cache_hits: cache.0,
-            cache_misses: cache.1,
+            cache_hits: tally.hits,
+            cache_misses: tally.misses,
             seconds: control.started.elapsed().as_secs_f64(),
             phases: state.phases,
         },
@@ -206,24 +189,43 @@ pub(super) fn solve_on<M: Method>(
     })
 }
 
-/// What the confirmation of a gap took and found.
+/// Computes the gradient of the support vectors again where its error makes the objective doubtful.
+fn settle_objective(task: Task, state: &mut State, error: f64) -> Result<()> {
+    let value = objective(task.problem, &state.beta, &state.gradient);
+    if 0.5 * error * length(&state.beta) <= OBJECTIVE_SHARE * value.abs() {
+        return Ok(());
+    }
+    let started = Instant::now();
+    let support = (0..).zip(&state.beta).filter(|&(_, &beta)| beta != 0.0);
+    let support: Vec<u32> = support.map(|(variable, _)| variable).collect();
+    if let Some(exact) = exact_gradient(task, &state.beta, &support)? {
+        for (&variable, exact) in support.iter().zip(exact) {
+            state.gradient[variable as usize] = exact;
+        }
+    }
+    state.phases.kernel += started.elapsed().as_secs_f64();
+    Ok(())
+}
+
+/// What runs tell apart from what they have come to.
 #[derive(Default)]
-struct Check {
-    seconds: f64,
-    /// The largest error of the gradient.
+struct Tally {
+    /// Of the cache.
+    hits: u64,
+    misses: u64,
+    /// The largest error of the gradient that the last confirmation found.
     error: f64,
 }
 
 /// Runs with rows of type T from a state, of whose gradient the part of the kernel is missing
-/// unless it is `known`. Adds the hits and misses of the cache to `cache`.
+/// unless it is `known`.
 fn run<M: Method, T: Precision>(
     method: &M,
     task: Task,
     kernel_rows: &mut KernelRows,
     known: bool,
     state: &mut State,
-    cache: &mut (u64, u64),
-    check: &mut Check,
+    tally: &mut Tally,
 ) -> Result<Outcome> {
     if task.matrix.noise::<T>().is_infinite() && size_of::<T>() == 4 {
         return Ok(Outcome::TooNoisy);
@@ -236,11 +238,12 @@ fn run<M: Method, T: Precision>(
     };
     let mut rows = kernel_rows.take::<T>(bytes)?;
     let (before, time_before) = (rows.counters(), rows.kernel_time());
-    *check = Check::default();
+    let mut confirming = Duration::ZERO;
+    tally.error = 0.0;
     let outcome = if known || add_start(task.control, &mut rows, state)? {
         let mut run = method.begin(task, rows, std::mem::take(state));
         let tolerance = method.stop_rule().tolerance;
-        let outcome = confirmed(task, tolerance, &mut run, check);
+        let outcome = confirmed(task, tolerance, &mut run, &mut tally.error, &mut confirming);
         (*state, rows) = run.end();
         outcome
     } else {
@@ -248,22 +251,24 @@ fn run<M: Method, T: Precision>(
         Ok(Outcome::Stopped(task.control.status(), gap))
     };
     let (hits, misses) = rows.counters();
-    cache.0 += hits - before.0;
-    cache.1 += misses - before.1;
-    let kernel_time = rows.kernel_time() - time_before;
-    state.phases.kernel += kernel_time.as_secs_f64() + check.seconds;
+    tally.hits += hits - before.0;
+    tally.misses += misses - before.1;
+    let kernel_time = rows.kernel_time() - time_before + confirming;
+    state.phases.kernel += kernel_time.as_secs_f64();
     kernel_rows.give(rows);
     outcome
 }
 
 /// Advances a run and confirms the gap. Where the rounding of the rows alone lifts it over the
 /// tolerance, the run goes on until there is room for that: the rows are there, and computing the
-/// whole gradient again costs more.
+/// whole gradient again costs more. `error` becomes that of the gradient; `time` grows by what
+/// confirming takes.
 fn confirmed<'m, T: Precision>(
     task: Task,
     tolerance: f64,
     run: &mut impl Run<'m, T>,
-    check: &mut Check,
+    error: &mut f64,
+    time: &mut Duration,
 ) -> Result<Outcome> {
     let mut target = tolerance;
     loop {
@@ -280,8 +285,8 @@ fn confirmed<'m, T: Precision>(
             });
         }
         let started = Instant::now();
-        let gap = confirm(task, &beta, &mut gradient, &mut check.error)?;
-        check.seconds += started.elapsed().as_secs_f64();
+        let gap = confirm(task, &beta, &mut gradient, error)?;
+        *time += started.elapsed();
         run.correct(&gradient);
         let Some(confirmed) = gap else {
             return Ok(Outcome::Stopped(task.control.status(), found));
