@@ -28,8 +28,8 @@ of machine, on which two more columns depend:
 At the end stands everything that is not as Mercer promises, or could not be compared: x of at least
 1.5 in each row and 4 (fit) and 3 (predict) in the mean of all cases, scores within 0.2 points of
 scikit-learn's, a gap of at most 1.1 tol, with unlimited cache at most 1.6 evals, with --cache a fit
-at least as fast as scikit-learn's and a peak of at most scikit-learn's and the cache. --check proves
-the solutions instead of timing them (see _check.py).
+at least as fast as scikit-learn's and a peak of at most scikit-learn's and the cache. --check
+proves the solutions instead of timing them (see _check.py).
 """
 
 import argparse
