@@ -23,8 +23,6 @@ const ROWS: usize = 4096;
 const COARSE: f64 = 0.1;
 /// The rows after which f32 is given up if more than half of them had to be computed again.
 const TRIAL: usize = 512;
-/// So few rows are computed in f64 at once.
-const FEW: usize = 4;
 /// Values asked from a user kernel in one call.
 const USER_VALUES: usize = 1 << 22;
 
@@ -346,7 +344,7 @@ impl Expansion {
         samples: &Samples,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<Vec<usize>>> {
-        let Some((columns, weights)) = self.coarse.as_ref().filter(|_| samples.rows() > FEW) else {
+        let Some((columns, weights)) = &self.coarse else {
             let all: Vec<usize> = (0..samples.rows()).collect();
             return self.exact_classes(samples, &all, stop);
         };
