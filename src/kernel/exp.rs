@@ -6,8 +6,8 @@
 //!
 //! n comes from adding and subtracting 1.5 * 2^(mantissa bits), which rounds to an integer and
 //! leaves it in the low bits; ln 2 is split in two so that r is exact (Cody and Waite); exp(r) is
-//! a polynomial: in f32 Cephes', in f64 1 + r + r^2 q(r) with q of degree 9 by Remez' algorithm, whose own
-//! error is 8e-18.
+//! a polynomial: in f32 Cephes', in f64 1 + r + r^2 q(r) with q of degree 9 by Remez' algorithm, whose
+//! own error is 8e-18.
 //!
 //! Error bound, tested below against the standard library: at most 2 units in the last place; results
 //! below 1e-30 in f32, and subnormal ones in f64, are 0; arguments above the largest finite

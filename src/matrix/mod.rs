@@ -226,10 +226,9 @@ impl<'a> KernelMatrix<'a> {
 
     /// Computes (K beta)_i in `f64` for the variables `at`; None if stopped.
     pub(crate) fn product(&self, beta: &[f64], at: &[u32], stop: Stop) -> Result<Option<Vec<f64>>> {
-        let support: Vec<usize> = (0..beta.len()).filter(|&i| beta[i] != 0.0).collect();
-        let columns: Vec<usize> = support.iter().map(|&i| self.index[i]).collect();
-        let rows: Vec<usize> = at.iter().map(|&i| self.index[i as usize]).collect();
-        let coefficients: Vec<f64> = support.iter().map(|&i| beta[i]).collect();
+        let support = (0..).zip(beta).filter(|&(_, &beta)| beta != 0.0);
+        let (support, coefficients): (Vec<u32>, Vec<f64>) = support.unzip();
+        let (rows, columns) = (self.samples_of(at), self.samples_of(&support));
         let mut products = vec![0.0; rows.len()];
         if support.is_empty() || rows.is_empty() {
             return Ok(Some(products));
@@ -237,9 +236,7 @@ impl<'a> KernelMatrix<'a> {
         let samples = self.samples;
         if matches!(self.kernel, Kernel::Linear) {
             let terms = columns.into_iter().zip(coefficients);
-            let vector = weight_vector(samples, terms);
-            self.count(rows.len(), 1);
-            let done = add_products(samples, &vector, &rows, &mut products, stop);
+            let done = self.add_through_vector(terms, &rows, &mut products, stop);
             return Ok(done.then_some(products));
         }
         let weights = Weights::<f64>::single(&coefficients);
@@ -269,6 +266,26 @@ impl<'a> KernelMatrix<'a> {
                 Ok(done.then_some(products))
             }
         }
+    }
+
+    /// Adds the inner products of samples with a sum of multiples of samples. Returns false if
+    /// stopped.
+    fn add_through_vector(
+        &self,
+        terms: impl Iterator<Item = (usize, f64)>,
+        rows: &[usize],
+        out: &mut [f64],
+        stop: Stop,
+    ) -> bool {
+        let vector = weight_vector(self.samples, terms);
+        self.count(rows.len(), 1);
+        add_products(self.samples, &vector, rows, out, stop)
+    }
+
+    /// Returns the samples behind variables.
+    fn samples_of(&self, variables: &[u32]) -> Vec<usize> {
+        let variables = variables.iter();
+        variables.map(|&i| self.index[i as usize]).collect()
     }
 
     /// Rows of a precomputed or user kernel, asked for in blocks. Returns false if stopped.

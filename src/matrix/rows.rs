@@ -5,7 +5,7 @@ use super::cache::RowCache;
 use super::classes::Pair;
 use super::{KernelMatrix, Precision, Stop};
 use crate::error::Result;
-use crate::kernel::{Columns, Kernel, PANEL, add_multiples, add_products, weight_vector};
+use crate::kernel::{Columns, Kernel, PANEL, add_multiples};
 use crate::simd::{Isa, Real};
 use rayon::prelude::*;
 use std::time::{Duration, Instant};
@@ -82,10 +82,7 @@ impl<'a, T: Precision> CachedRows<'a, T> {
     }
 
     fn samples_at(&self, positions: std::ops::Range<usize>) -> Vec<usize> {
-        self.order[positions]
-            .iter()
-            .map(|&variable| self.matrix.index[variable as usize])
-            .collect()
+        self.matrix.samples_of(&self.order[positions])
     }
 
     /// Returns the time spent on kernel values so far.
@@ -168,19 +165,13 @@ impl<'a, T: Precision> CachedRows<'a, T> {
                 computed.is_some()
             }));
         }
-        let rows: Vec<usize> = variables
-            .iter()
-            .map(|&variable| matrix.index[variable as usize])
-            .collect();
+        let rows = matrix.samples_of(variables);
         matrix.count(rows.len(), positions.len());
         self.pack();
         if let Some(columns) = &self.columns {
             let packed = columns.pack_rows(matrix.source(), &rows);
             return Ok(self.cache.fill(slots, positions.end, |out| {
-                let mut out: Vec<&mut [T]> = out
-                    .iter_mut()
-                    .map(|row| &mut row[positions.start..])
-                    .collect();
+                let mut out = tails(out, positions.start);
                 let done = columns.fill(&packed, positions, &mut out, stop);
                 if self.rounded {
                     out.iter_mut().for_each(|row| round(row));
@@ -190,10 +181,7 @@ impl<'a, T: Precision> CachedRows<'a, T> {
         }
         let columns = self.samples_at(positions.clone());
         self.cache.fill(slots, positions.end, |out| {
-            let mut out: Vec<&mut [T]> = out
-                .iter_mut()
-                .map(|row| &mut row[positions.start..])
-                .collect();
+            let mut out = tails(out, positions.start);
             matrix.given_rows(&rows, &columns, &mut out, stop)
         })
     }
@@ -211,13 +199,11 @@ impl<'a, T: Precision> CachedRows<'a, T> {
     ) -> Result<bool> {
         let end = start + gradient.len();
         if self.is_better_as_vector(changes) {
-            let matrix = self.matrix;
+            let (variables, factors) = parts(changes);
+            let terms = self.matrix.samples_of(&variables).into_iter().zip(factors);
             let rows = self.samples_at(start..end);
-            let terms = changes.iter();
-            let terms = terms.map(|change| (matrix.index[change.variable as usize], change.factor));
-            let vector = weight_vector(matrix.samples, terms);
-            matrix.count(rows.len(), 1);
-            return Ok(add_products(matrix.samples, &vector, &rows, gradient, stop));
+            let added = self.matrix.add_through_vector(terms, &rows, gradient, stop);
+            return Ok(added);
         }
         let room = self.held() * self.order.len() * size_of::<T>() < self.room;
         let (kept, passing): (Vec<Change>, Vec<Change>) = changes.iter().partition(|change| {
@@ -225,11 +211,10 @@ impl<'a, T: Precision> CachedRows<'a, T> {
         });
         // A cache too small for all rows takes them in turns.
         for changes in kept.chunks(self.capacity()) {
-            let variables: Vec<u32> = changes.iter().map(|change| change.variable).collect();
+            let (variables, factors) = parts(changes);
             if !self.fetch(&variables, end, stop)? {
                 return Ok(false);
             }
-            let factors: Vec<f64> = changes.iter().map(|change| change.factor).collect();
             let rows: Vec<&[T]> = variables
                 .iter()
                 .map(|&v| &self.row(v)[start..end])
@@ -246,11 +231,8 @@ impl<'a, T: Precision> CachedRows<'a, T> {
                 .collect();
             return Ok(all.is_empty() || self.add_to(&all, start, gradient, stop)?);
         };
-        let rows: Vec<usize> = passing
-            .iter()
-            .map(|change| self.matrix.index[change.variable as usize])
-            .collect();
-        let factors: Vec<f64> = passing.iter().map(|change| change.factor).collect();
+        let (variables, factors) = parts(&passing);
+        let rows = self.matrix.samples_of(&variables);
         self.matrix.count(rows.len(), gradient.len());
         self.passed += rows.len() as u64;
         let started = Instant::now();
@@ -300,10 +282,7 @@ impl<'a, T: Precision> CachedRows<'a, T> {
             }
             return Ok(true);
         }
-        let index: Vec<usize> = variables
-            .iter()
-            .map(|&variable| matrix.index[variable as usize])
-            .collect();
+        let index = matrix.samples_of(variables);
         let started = Instant::now();
         if matrix.kernel.is_tiled() {
             let columns = Columns::<B>::new(&matrix.kernel, matrix.source(), &index);
@@ -373,6 +352,19 @@ pub(crate) struct Change {
     pub variable: u32,
     pub factor: f64,
     pub keep: bool,
+}
+
+/// The variables and the factors of changes.
+fn parts(changes: &[Change]) -> (Vec<u32>, Vec<f64>) {
+    let changes = changes.iter();
+    changes
+        .map(|change| (change.variable, change.factor))
+        .unzip()
+}
+
+/// Rows from a position on.
+fn tails<'r, T>(rows: &'r mut [&mut [T]], start: usize) -> Vec<&'r mut [T]> {
+    rows.iter_mut().map(|row| &mut row[start..]).collect()
 }
 
 /// Adds multiples of rows to the gradient, in parallel over columns.

@@ -280,11 +280,7 @@ impl Expansion {
         if let Some(columns) = &self.primal {
             check_columns(samples, columns.dim())?;
             let out = decision.as_slice_mut().expect("new arrays are contiguous");
-            let shift = |_, values: &[f64], out: &mut [f64]| {
-                for ((out, value), intercept) in out.iter_mut().zip(values).zip(&self.intercept) {
-                    *out = value + intercept;
-                }
-            };
+            let shift = |_, values: &[f64], out: &mut [f64]| self.shift(values, out);
             let done = columns.values(samples, rows, out, shift, stop);
             return Ok(done.then_some(decision));
         }
@@ -510,14 +506,18 @@ impl Expansion {
         }
     }
 
+    /// Adds its intercept to the value of every machine.
+    fn shift(&self, values: &[f64], out: &mut [f64]) {
+        for ((out, value), intercept) in out.iter_mut().zip(values).zip(&self.intercept) {
+            *out = value + intercept;
+        }
+    }
+
     /// Adds up what the support vectors contribute to every machine.
     fn pairs(&self, sums: &[f64], out: &mut [f64]) {
         let height = self.height();
         if self.classes == 1 || self.multiclass == Multiclass::OneVsRest {
-            for ((out, sum), intercept) in out.iter_mut().zip(sums).zip(&self.intercept) {
-                *out = sum + intercept;
-            }
-            return;
+            return self.shift(sums, out);
         }
         for i in 0..self.classes {
             for j in i + 1..self.classes {
