@@ -13,7 +13,7 @@ PYTHON_SOURCES := README.md $(shell find python -type f ! -name '*.pyc' ! -name 
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo develop test test-rust test-python test-wheel bench sweep clean
+.PHONY: help demo develop test test-rust test-python test-wheel bench sweep torture fuzz sanitize deny clean
 .NOTPARALLEL:
 
 help:
@@ -21,6 +21,11 @@ help:
 	@echo "make test     every check: format, lint, types, Rust and Python tests, the wheel"
 	@echo "make bench    cargo bench, then Mercer beside its peers (long)"
 	@echo "make sweep    the optimality of every fit over many real data sets (long)"
+	@echo "make torture  attacks: fuzzing, forks, threads, Ctrl-C, memory, tampering, leaks (an hour);"
+	@echo "              PIECES=\"fuzz forks\" for some, SHARE=0.01 for a hundredth, SEED=7 for others"
+	@echo "make fuzz     cargo-fuzz on every reader of bytes, 60 s each (a nightly toolchain)"
+	@echo "make sanitize the tests of the unsafe parts under the address sanitizer (a nightly toolchain)"
+	@echo "make deny     licences, advisories and duplicates of the dependencies (cargo-deny)"
 	@echo "make develop  an editable release build in .venv, with all that the tests need"
 	@echo "make clean    remove everything that was built"
 
@@ -74,6 +79,7 @@ test-python: $(VENV)/editable
 	$(BIN)/ruff check python tests benches examples
 	$(BIN)/ruff format --check python tests benches examples
 	$(BIN)/mypy --strict
+	$(BIN)/mypy --strict --explicit-package-bases tests/torture
 	$(BIN)/python -m mypy.stubtest --allowlist tests/stubtest-allowlist.txt mercer._core
 	MPLBACKEND=Agg $(BIN)/python -m pytest
 
@@ -93,6 +99,28 @@ bench: $(VENV)/wheel
 
 sweep: $(VENV)/wheel
 	$(BIN)/python benches/sweep.py
+
+# What came of it is printed as a table; the exit status says whether anything failed.
+PIECES ?=
+SHARE ?= 1
+SEED ?= 0
+torture: $(VENV)/editable
+	$(BIN)/python -m tests.torture --share $(SHARE) --seed $(SEED) $(PIECES)
+
+FUZZ_SECONDS ?= 60
+fuzz:
+	cd fuzz && for target in $$(cargo +nightly fuzz list); do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+
+# The vectorised loops, the slabs of the cache, the readers of bytes, and what runs all of them.
+HOST = $$(rustc -vV | sed -n 's/^host: //p')
+sanitize:
+	RUSTFLAGS="-Zsanitizer=address" cargo +nightly test --locked --no-default-features \
+		--target $(HOST) --target-dir target/sanitize \
+		--lib --test cache --test data --test hostile_bytes --test smo
+
+deny:
+	cargo deny --locked check
 
 clean:
 	rm -rf $(VENV) target dist .mypy_cache .pytest_cache .ruff_cache .hypothesis mercer-demo.png

@@ -278,7 +278,7 @@ def check(problem: Problem, tol: float, folder: Path, fit_time: float | None) ->
 
     X, y = training_data(problem.data)
     K = kernel_matrix(problem.data, problem.kernel)
-    model = SVC(C=problem.C, kernel=problem.kernel, tol=tol, max_time=fit_time)
+    model = SVC(C=problem.C, tol=tol, max_time=fit_time).set_params(kernel=problem.kernel)
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fit that ends early is seen in its status

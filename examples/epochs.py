@@ -1,10 +1,10 @@
-"""The Kernel-Adatron at work: margin, bias and error on new rows, epoch by epoch.
+"""The Kernel-Adatron at work: margin, intercept and error on new rows, epoch by epoch.
 
 Campbell and Cristianini, figures 4 to 8: mirror symmetry (sigma = 5) and sonar (sigma = 1), with
-bias and eta = 1. The margin, half the distance of the classes in decision values, grows to 1; the
-error falls long before that. Published at the end: an error of 7.7% on sonar at the best width, on
-halves that are balanced by aspect angle; here every other row is learned. The error after t epochs
-is that of a fit with max_iter = t. Some seconds: python examples/epochs.py [epochs.png]
+intercept and eta = 1. The margin, half the distance of the classes in decision values, grows to 1;
+the error falls long before that. Published at the end: an error of 7.7% on sonar at the best width,
+on halves that are balanced by aspect angle; here every other row is learned. The error after t
+epochs is that of a fit with max_iter = t. Some seconds: python examples/epochs.py [epochs.png]
 """
 
 import warnings
@@ -54,12 +54,12 @@ def main() -> None:
         published = "7.7%" if name == "sonar" else "not given"
         table(
             f"{name}, error at the end published: {published}",
-            ("epoch", "margin", "bias", "error on new rows"),
+            ("epoch", "margin", "intercept", "error on new rows"),
             [
                 (
                     epoch,
                     f"{history['margin'][epoch - 1]:.4f}",
-                    f"{history['bias'][epoch - 1]:.4f}",
+                    f"{history['intercept'][epoch - 1]:.4f}",
                     f"{errors[epoch - 1]:.1%}",
                 )
                 for epoch in (1, 2, 3, 5, 10, 20, 50, EPOCHS)
@@ -67,18 +67,18 @@ def main() -> None:
         )
 
     def draw(figure):
-        margin, bias, error = figure.subplots(1, 3)
+        margin, intercept, error = figure.subplots(1, 3)
         epoch = np.arange(1, EPOCHS + 1)
         for name, (history, errors) in runs.items():
             margin.plot(epoch, history["margin"], label=name)
-            bias.plot(epoch, history["bias"], label=name)
+            intercept.plot(epoch, history["intercept"], label=name)
             error.plot(epoch, 100 * errors, label=name)
         margin.axhline(1.0, color="black", ls=":")
         error.axhline(7.7, color="black", ls=":", label="published, sonar")
         margin.set(ylabel="margin")
-        bias.set(ylabel="bias")
+        intercept.set(ylabel="intercept")
         error.set(ylabel="error on new rows, %", ylim=(0, None))
-        for ax in (margin, bias, error):
+        for ax in (margin, intercept, error):
             ax.set(xlabel="epoch")
             ax.grid(alpha=0.3)
         error.legend(fontsize=8)

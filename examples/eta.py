@@ -5,7 +5,8 @@ symmetry (30 inputs, 200 strings, sigma = 7) and on sonar (sigma = 1). The curve
 eta between 0 and 2, and is lowest at 1 if most rows are support vectors. Here epochs go through the
 rows in random order, every second one back the same way; the minimum is then near 1, at a little
 more where rows are much alike, as with sigma = 7, and at 0.9 for a narrower kernel, sigma^2 = 7.
-The machines have no bias, and three sets are averaged. Seconds: python examples/eta.py [eta.png]
+The machines have no intercept, and three sets are averaged. Seconds: python examples/eta.py
+[eta.png]
 """
 
 from math import inf, sqrt

@@ -2,8 +2,8 @@
 
 Campbell and Cristianini, section 4.4: an epoch of the Kernel-Adatron takes m^2 operations, and the
 epochs until the margin is 0.999 become more or fewer with m, so that the time goes as m to the
-exponents of their table. They averaged over 200 random sets for every m; widths and costs are
-not given. Here 10 sets are averaged at eight sizes, with a bias, the widths that the paper names
+exponents of their table. They averaged over 200 random sets for every m; widths and costs are not
+given. Here 10 sets are averaged at eight sizes, with an intercept, the widths that the paper names
 elsewhere, and a gap of 0.001 at the end, which implies the margin and more; and epochs go through
 the rows in random order, not in the order of the data. So exponents need not be the same. That of
 ionosphere is the largest as published, but where theirs are below 2 ours are above: epochs become
@@ -52,7 +52,7 @@ def data(name: str) -> tuple[np.ndarray, np.ndarray, SVC, int]:
 
 
 def machine(sigma: float, C: float = inf) -> SVC:
-    """Return a Kernel-Adatron with bias."""
+    """Return a Kernel-Adatron with intercept."""
     return SVC(C=C, kernel=RBF(sigma=sigma), solver="adatron", tol=1e-3)
 
 

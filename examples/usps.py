@@ -1,8 +1,8 @@
 """Handwritten digits: each against the rest, and all ten, beside RBF networks.
 
 Campbell and Cristianini, section 4.2: errors on the 2007 test images of USPS, of an RBF network, a
-soft-margin SVM (C = 10) and the Kernel-Adatron, a hard margin without bias. Their widths, found on
-a part of the training images, do not do as well here, so their pixels may have been scaled
+soft-margin SVM (C = 10) and the Kernel-Adatron, a hard margin without intercept. Their widths,
+found on a part of the training images, do not do as well here, so their pixels may have been scaled
 otherwise; one width of 6.5 does. They give no errors for ten classes. Instead, an RBF network is
 trained here, with bells around 100 centres of each digit, from k-means, and linear weights by least
 squares. Half a minute: python examples/usps.py [usps.png]

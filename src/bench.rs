@@ -2,9 +2,9 @@
 //! changes without notice.
 
 use crate::data::Samples;
-use crate::kernel::{Columns, Kernel, Source};
+use crate::kernel::{Centred, Columns, Kernel};
 use crate::matrix::add_in_parallel;
-use crate::simd::Real;
+use crate::simd::{Isa, Real};
 
 /// Samples packed as the columns and the rows of kernel tiles.
 pub struct Tiles<T: Real> {
@@ -17,7 +17,7 @@ impl<T: Real> Tiles<T> {
     pub fn new(kernel: &Kernel, samples: Samples) -> Self {
         let all: Vec<usize> = (0..samples.rows()).collect();
         Tiles {
-            columns: Columns::new(kernel, Source::of(&samples), &all),
+            columns: Columns::new(kernel, Centred::not(&samples), &all).expect("memory"),
             samples,
         }
     }
@@ -26,13 +26,20 @@ impl<T: Real> Tiles<T> {
     pub fn fill(&self, out: &mut [T]) {
         let size = self.samples.rows();
         let all: Vec<usize> = (0..size).collect();
-        let rows = self.columns.pack_rows(Source::of(&self.samples), &all);
+        let rows = self.columns.pack_rows(&self.samples, &all).expect("memory");
         let mut out: Vec<&mut [T]> = out.chunks_mut(size).collect();
-        self.columns.fill(&rows, 0..size, &mut out, &|| false);
+        let filled = self.columns.fill(&rows, 0..size, &mut out, &|| false);
+        assert!(filled.is_ok(), "nothing stops it");
     }
 }
 
 /// Adds multiples of kernel rows to a gradient.
 pub fn update_gradient<T: Real>(factors: &[f64], rows: &[&[T]], gradient: &mut [f64]) {
     add_in_parallel(factors, rows, gradient);
+}
+
+/// Factors a positive definite matrix of `n` rows in place.
+pub fn factor(matrix: &mut [f64], n: usize) {
+    let factored = crate::simd::cholesky::factor(Isa::detect(), matrix, n, &|| false);
+    assert!(matches!(factored, Ok(true)), "positive definite");
 }

@@ -55,7 +55,18 @@ pub enum Error {
     /// The user's own kernel failed or returned something that is not a kernel block.
     #[error("kernel: {0}")]
     UserKernel(#[source] Box<dyn StdError + Send + Sync>),
-    /// The system refused memory or threads.
+    /// There was no memory for something that had to be kept.
+    #[error("not enough memory: {what} would take {}", size(*.bytes))]
+    Memory {
+        /// What was to be kept.
+        what: &'static str,
+        /// Its size.
+        bytes: usize,
+    },
+    /// Memory ran out in the middle of a computation.
+    #[error("not enough memory: it ran out in the middle of the computation")]
+    Exhausted,
+    /// The system refused something else, such as threads.
     #[error("the system refused {what}: {source}")]
     System {
         /// What was asked for.
@@ -103,5 +114,71 @@ impl Error {
 impl From<std::convert::Infallible> for Error {
     fn from(never: std::convert::Infallible) -> Self {
         match never {}
+    }
+}
+
+/// Returns a number of bytes in words.
+fn size(bytes: usize) -> String {
+    let units = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let (mut size, mut unit) = (bytes as f64, 0);
+    while size >= 1000.0 && unit + 1 < units.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} bytes"),
+        _ => format!("{} {}", (size * 10.0).round() / 10.0, units[unit]),
+    }
+}
+
+/// A request to stop, polled by everything that may take long.
+pub(crate) type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+/// Why a computation ended without its result.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// It was asked to stop. What it was writing to is incomplete.
+    Stopped,
+    /// It failed.
+    Failed(Error),
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        Halt::Failed(error)
+    }
+}
+
+/// The result of a computation that polls a [`Stop`]: `?` passes both ways of ending on.
+pub(crate) type Polled<T> = std::result::Result<T, Halt>;
+
+/// Ends a computation if it is asked to stop.
+pub(crate) fn poll(stop: Stop) -> Polled<()> {
+    if stop() { Err(Halt::Stopped) } else { Ok(()) }
+}
+
+/// Returns the result of a computation, `None` if it was stopped: for interfaces that show
+/// stopping to the user.
+pub(crate) fn unless_stopped<T>(result: Polled<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Halt::Stopped) => Ok(None),
+        Err(Halt::Failed(error)) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_readable() {
+        assert_eq!(size(999), "999 bytes");
+        assert_eq!(size(320_000_000_000), "320 GB");
+        assert_eq!(size(1_234_567), "1.2 MB");
+        let what = "the kernel matrix";
+        let error = Error::Memory { what, bytes: 2000 };
+        let told = "not enough memory: the kernel matrix would take 2 kB";
+        assert_eq!(error.to_string(), told);
     }
 }

@@ -25,29 +25,42 @@
 //! # Ok::<(), mercer::Error>(())
 //! ```
 //!
+//! Whatever may take long runs on the threads of the rayon pool it is called from
+//! (`ThreadPool::install`); called from outside of any pool, on a pool that it has for itself while
+//! it runs, with a thread per processor or as many as `RAYON_NUM_THREADS` says. Rayon's global pool
+//! is never used, and a forked child makes its own threads. Memory that grows with the number of
+//! values is asked for politely: a refusal is [`Error::Memory`].
+//!
 //! The layers, each knowing only those above it:
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`data`] | [`Samples`]: owned rows, dense or CSR, `f32` or `f64` |
+//! | [`error`] | [`Error`], [`Result`] |
+//! | `simd` | the floor: instruction sets, vectorised loops, threads |
+//! | [`data`] | [`Samples`]: rows, dense or CSR, `f32` or `f64`, owned or shared |
 //! | [`kernel`] | [`Kernel`] functions, evaluated in tiles |
 //! | [`matrix`] | the kernel matrix on demand, and its row cache |
 //! | [`qp`] | the quadratic programme and its solvers |
 //! | [`formulation`] | machines as quadratic programmes |
 //! | [`model`] | trained machines, classification into many classes |
 
+pub mod error;
+#[doc(hidden)]
+pub mod simd;
+
+pub mod data;
+pub mod kernel;
+
+pub mod matrix;
+pub mod qp;
+
+pub mod formulation;
+pub mod model;
+
 #[doc(hidden)]
 pub mod bench;
-pub mod data;
-pub mod error;
-pub mod formulation;
-pub mod kernel;
-pub mod matrix;
-pub mod model;
 #[cfg(feature = "python")]
 mod python;
-pub mod qp;
-pub mod simd;
 
 pub use data::Samples;
 pub use error::{Error, Result};

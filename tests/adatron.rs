@@ -6,7 +6,7 @@ use common::qp::{assert_feasible, gap, gradient, objective};
 use common::{StopAfter, clouds};
 use mercer::formulation::{Intercept, Loss, nu_svc, one_class, svc, svdd, svr};
 use mercer::matrix::{KernelMatrix, KernelRows};
-use mercer::qp::{Adatron, Constraint, DualProblem, Smo, Status, StopRule, Unwatched};
+use mercer::qp::{Adatron, Constraint, DualProblem, Smo, Solver, Status, StopRule, Unwatched};
 use mercer::{Kernel, Samples, Svc};
 use ndarray::{Array2, array};
 
@@ -15,18 +15,11 @@ const INTERCEPTS: [Intercept; 3] = [Intercept::Free, Intercept::Penalized, Inter
 const LOSSES: [Loss; 2] = [Loss::Linear, Loss::Squared];
 
 fn stop(tolerance: f64) -> StopRule {
-    StopRule {
-        tolerance,
-        ..StopRule::default()
-    }
+    StopRule::new().tolerance(tolerance)
 }
 
 fn adatron(eta: f64) -> Adatron {
-    Adatron {
-        stop: stop(TOLERANCE),
-        eta,
-        ..Adatron::default()
-    }
+    Adatron::new().stop(stop(TOLERANCE)).eta(eta)
 }
 
 /// Every programme that Adatron can solve, over the same rows.
@@ -49,17 +42,14 @@ fn problems(x: &Array2<f64>, labels: &[usize]) -> Vec<DualProblem> {
 
 #[test]
 fn every_machine_has_the_optimum_of_smo() {
-    // Polished and in f64, in f64, and in f32.
+    // In f64 and polished (one chunk, several), and in f32.
     for (rows, seed) in [(40, 1), (150, 2), (400, 3)] {
         let (x, labels) = clouds(rows, 3, 2, 1.5, seed);
         let samples = Samples::try_from(x.view()).unwrap();
         let kernel = Kernel::rbf(0.5);
         let matrix = KernelMatrix::new(&kernel, &samples, (0..rows).collect()).unwrap();
         for problem in problems(&x, &labels) {
-            let smo = Smo {
-                stop: stop(TOLERANCE),
-                ..Smo::default()
-            };
+            let smo = Smo::new().stop(stop(TOLERANCE));
             let expected = smo.solve(&problem, &matrix, &Unwatched).unwrap();
             let found = adatron(1.0).solve(&problem, &matrix, &Unwatched).unwrap();
             assert_eq!(found.report.status, Status::Converged);
@@ -71,7 +61,9 @@ fn every_machine_has_the_optimum_of_smo() {
                 expected.report.objective,
             );
             assert!((a - b).abs() <= 1e-5 * b.abs().max(1.0), "{a} {b}");
-            assert!((found.bias - expected.bias).abs() <= 10.0 * TOLERANCE * b.abs().max(1.0));
+            assert!(
+                (found.intercept - expected.intercept).abs() <= 10.0 * TOLERANCE * b.abs().max(1.0)
+            );
         }
     }
 }
@@ -94,13 +86,13 @@ fn a_hard_margin_has_the_optimum_of_smo() {
 }
 
 #[test]
-fn the_objective_never_falls_at_the_same_bias() {
+fn the_objective_never_falls_at_the_same_intercept() {
     let (x, labels) = clouds(120, 3, 2, 1.0, 4);
     let samples = Samples::try_from(x.view()).unwrap();
     let matrix = KernelMatrix::new(&Kernel::rbf(0.5), &samples, (0..120).collect()).unwrap();
     for problem in problems(&x, &labels) {
         if problem.constraint == Constraint::Sum {
-            continue; // A new bias for each epoch.
+            continue; // A new intercept for each epoch.
         }
         for eta in [0.5, 1.0, 1.5, 1.9] {
             let found = adatron(eta).solve(&problem, &matrix, &Unwatched).unwrap();
@@ -141,10 +133,7 @@ fn results_depend_neither_on_threads_nor_on_the_cache() {
     let problem = svc(&positive, &[1.0; 700], Loss::Linear, Intercept::Free);
     let solve = |threads: usize, cache_bytes: Option<usize>| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        let solver = Adatron {
-            cache_bytes,
-            ..adatron(1.0)
-        };
+        let solver = adatron(1.0).cache_bytes(cache_bytes);
         let pool = pool.build().unwrap();
         pool.install(|| solver.solve(&problem, &matrix, &Unwatched).unwrap())
     };
@@ -163,13 +152,7 @@ fn an_epoch_is_that_of_a_plain_loop() {
     let matrix = KernelMatrix::new(&Kernel::Precomputed, &samples, (0..100).collect()).unwrap();
     let positive: Vec<bool> = (0..100).map(|i| i % 2 == 0).collect();
     let problem = svc(&positive, &[0.8; 100], Loss::Linear, Intercept::None);
-    let solver = Adatron {
-        stop: StopRule {
-            max_iterations: Some(1),
-            ..stop(1e-9)
-        },
-        ..adatron(0.5)
-    };
+    let solver = adatron(0.5).stop(stop(1e-9).max_iterations(1));
     let found = solver.solve(&problem, &matrix, &Unwatched).unwrap();
     for (i, beta) in found.beta.iter().enumerate() {
         assert_eq!(*beta, if i % 2 == 0 { 0.5 } else { -0.5 });
@@ -215,7 +198,7 @@ fn what_cannot_converge_is_refused() {
             .to_string()
             .contains("positive semi-definite")
     );
-    // Without a bias every step still goes up, and the box ends it; K_ii may be negative.
+    // Without an intercept every step still goes up, and the box ends it; K_ii may be negative.
     let (x, labels) = clouds(60, 2, 2, 1.0, 7);
     let svc = Svc::new(sigmoid).intercept(Intercept::None);
     let model = svc
@@ -239,13 +222,13 @@ fn rows_without_curvature_go_to_a_bound() {
         let svc = Svc::new(Kernel::linear()).c(c).intercept(intercept);
         svc.solver(adatron(1.0)).fit(x.view(), &[0, 0, 1]).unwrap()
     };
-    assert_eq!(fit(0.7, Intercept::None).machines().dual_coef[(0, 0)], 0.7);
+    assert_eq!(fit(0.7, Intercept::None).machines().dual_coef[(0, 0)], -0.7);
     let unbounded = fit(f64::INFINITY, Intercept::None);
     assert_eq!(unbounded.reports()[0].status, Status::Diverged);
-    // A bias can part it from the last: f(x) = 1 + x.
+    // An intercept can separate it from the last: f(x) = -1 - x.
     let parted = fit(f64::INFINITY, Intercept::Free);
     assert_eq!(parted.reports()[0].status, Status::Converged);
-    assert!((parted.machines().intercept[0] - 1.0).abs() < 1e-4);
+    assert!((parted.machines().intercept[0] + 1.0).abs() < 1e-4);
 }
 
 #[test]
@@ -270,13 +253,7 @@ fn an_early_end_leaves_a_feasible_point() {
     let matrix = KernelMatrix::new(&Kernel::rbf(0.2), &samples, (0..500).collect()).unwrap();
     for problem in problems(&x, &labels) {
         for epochs in [0, 1, 7] {
-            let solver = Adatron {
-                stop: StopRule {
-                    max_iterations: Some(epochs),
-                    ..stop(1e-9)
-                },
-                ..adatron(1.0)
-            };
+            let solver = adatron(1.0).stop(stop(1e-9).max_iterations(epochs));
             let found = solver.solve(&problem, &matrix, &Unwatched).unwrap();
             assert_eq!(found.report.status, Status::MaxIterations);
             assert_eq!(found.report.iterations, epochs);
@@ -313,14 +290,37 @@ fn a_start_saves_epochs_and_rows_may_be_shared() {
     let size = from_zero.report.objective.abs();
     assert!((resumed.report.objective - from_zero.report.objective).abs() < 1e-5 * size);
     // Rows that Smo has cut short are of no use to an epoch, and are not taken for whole ones.
-    let smo = Smo {
-        stop: stop(TOLERANCE),
-        ..Smo::default()
-    };
+    let smo = Smo::new().stop(stop(TOLERANCE));
     let mut rows = KernelRows::new(&after);
     smo.solve_on(&problem, &mut rows, &Unwatched).unwrap();
     let shared = adatron(1.0)
         .solve_on(&problem, &mut rows, &Unwatched)
         .unwrap();
     assert!((shared.report.objective - from_zero.report.objective).abs() < 1e-5 * size);
+}
+
+/// Wherever it is stopped, coefficients and gradient belong together. Rows of the linear kernel are
+/// added through the weight vector, which may be stopped although all of them are held.
+#[test]
+fn a_stopped_solver_tells_the_objective_of_its_point() {
+    let (x, labels) = clouds(400, 3, 2, 1.0, 10);
+    let samples = Samples::try_from(x.view()).unwrap();
+    let positive: Vec<bool> = labels.iter().map(|&label| label == 0).collect();
+    let problem = svc(&positive, &[1.0; 400], Loss::Linear, Intercept::Free);
+    for kernel in [Kernel::linear(), Kernel::rbf(0.3)] {
+        let matrix = KernelMatrix::new(&kernel, &samples, (0..400).collect()).unwrap();
+        let (adatron, smo) = (adatron(1.0), Smo::new().shrinking(false));
+        for limit in (0..40).chain([60, 100, 200, 300]) {
+            let solvers: [Solver; 2] = [adatron.into(), smo.into()];
+            for solver in solvers {
+                let monitor = StopAfter::new(limit);
+                let found = solver.solve(&problem, &matrix, &monitor).unwrap();
+                assert_feasible(&problem, &found);
+                let gradient = gradient(&problem, &kernel, &x, &found.beta);
+                let objective = objective(&problem, &found.beta, &gradient);
+                let error = (found.report.objective - objective).abs();
+                assert!(error <= 1e-4 * (1.0 + objective.abs()), "off by {error}");
+            }
+        }
+    }
 }

@@ -119,7 +119,7 @@ proptest! {
         prop_assert_eq!(rows(&other.expect("valid")), &dense);
         // Selecting rows, with repetition and in any order.
         let picked: Vec<usize> = (0..dense.nrows()).rev().chain(0..dense.nrows()).collect();
-        let selected = samples.select(&picked);
+        let selected = samples.select(&picked).unwrap();
         prop_assert_eq!(rows(&selected), dense.select(ndarray::Axis(0), &picked));
         prop_assert!(selected.is_sparse());
         // Canonical: sums of the same entries compare equal, in whatever order they came.
@@ -138,7 +138,7 @@ proptest! {
         let x = table(9, 4);
         let samples = Samples::try_from(x.view()).expect("finite");
         let expected = x.select(ndarray::Axis(0), &picked);
-        prop_assert_eq!(rows(&samples.select(&picked)), expected);
+        prop_assert_eq!(rows(&samples.select(&picked).unwrap()), expected);
     }
 }
 
@@ -172,6 +172,49 @@ fn broken_structures_are_refused() {
     }
     let wide = 1usize << 32;
     refused(Samples::csr(vec![1.0], &[0i64], &[0, 1], wide), "too wide");
+}
+
+/// Which array, which entry, what it is, and what it may be.
+#[test]
+fn messages_name_what_is_broken() {
+    type Structure = (&'static str, Vec<i64>, Vec<i64>);
+    let broken: [Structure; 7] = [
+        (
+            "an indptr that begins with 0, got indptr[0] = 1",
+            vec![0, 1],
+            vec![1, 2],
+        ),
+        (
+            "an indptr without negative entries, got indptr[1] = -1",
+            vec![0, 1],
+            vec![0, -1, 2],
+        ),
+        (
+            "an indptr that does not fall below 2, got indptr[2] = 1",
+            vec![0, 1],
+            vec![0, 2, 1],
+        ),
+        (
+            "an indptr that ends with the number of values, 2, got indptr[1] = 3",
+            vec![0, 1],
+            vec![0, 3],
+        ),
+        (
+            "an indptr that ends with the number of values, 2, got no indptr",
+            vec![0, 1],
+            vec![],
+        ),
+        ("as many indices as values, 2, got 1", vec![0], vec![0, 2]),
+        (
+            "indices from 0 on and below 3, the columns, got indices[1] = 3 in row 2",
+            vec![0, 3],
+            vec![0, 1, 1, 2],
+        ),
+    ];
+    for (message, indices, starts) in broken {
+        let error = Samples::csr(vec![1.0, 2.0], &indices, &starts, 3).unwrap_err();
+        assert_eq!(error.to_string(), format!("X must have {message}"));
+    }
 }
 
 #[test]
@@ -217,5 +260,5 @@ fn samples_compare_by_what_they_hold() {
     let b = Samples::csr(vec![1.0], &[0i32], &[0, 1], 2).expect("valid");
     assert_ne!(a, b, "dense and sparse storage differ");
     assert_eq!(rows(&a), rows(&b));
-    assert_eq!(a, a.select(&[0]));
+    assert_eq!(a, a.select(&[0]).unwrap());
 }

@@ -324,7 +324,7 @@ fn a_narrow_margin_is_no_divergence() {
         // f(x) = (x - 1) 2 / gap on a line; symmetric, so that it is known for the linear kernel.
         let x = array![[0.0], [1.0 - gap / 2.0], [1.0 + gap / 2.0], [2.0]];
         let svc = Svc::new(kernel.clone()).c(f64::INFINITY).tolerance(1e-6);
-        let model = svc.fit(x.view(), &[1, 1, 0, 0]).expect("a model");
+        let model = svc.fit(x.view(), &[0, 0, 1, 1]).expect("a model");
         assert_eq!(model.reports()[0].status, Status::Converged, "{kernel:?}");
         let f = values(&model, &x);
         close(&f[1..3], &[-1.0, 1.0], 1e-5);
@@ -397,9 +397,10 @@ fn compare_nu_svc(tally: &mut Tally, problem: &Problem, nu: f64, classes: usize)
                 .filter(|(row, _)| problem.class[*row] == class);
             own.map(|(_, beta)| beta).sum::<f64>()
         };
-        let r = half / of_class(i);
+        let (positive, negative) = if classes == 2 { (j, i) } else { (i, j) };
+        let r = half / of_class(positive);
         assert!(
-            (r * of_class(j) + half).abs() <= 1e-9 * half,
+            (r * of_class(negative) + half).abs() <= 1e-9 * half,
             "the other class"
         );
         let found = Found {
@@ -488,7 +489,8 @@ fn pairs_have_as_much_of_nu_as_they_can() {
         let values = alone.expect("a model").decision_function(x.view());
         let values = values.expect("values");
         for (together, alone) in decision.column(pair).iter().zip(values.column(0)) {
-            assert!((together - alone).abs() <= 1e-6 * alone.abs().max(1.0));
+            // Alone, the machine is positive for the second class.
+            assert!((together + alone).abs() <= 1e-6 * alone.abs().max(1.0));
         }
     }
 }
@@ -574,7 +576,7 @@ fn nu_bounds_the_errors_and_the_support_vectors_of_a_classifier() {
             let svc = NuSvc::new(kernel.clone()).nu(nu).tolerance(1e-6);
             let model = svc.fit(x.view(), &class).expect("a model");
             let f = values(&model, &x);
-            let margin = |i: usize| if class[i] == 0 { f[i] } else { -f[i] };
+            let margin = |i: usize| if class[i] == 1 { f[i] } else { -f[i] };
             let errors = (0..300).filter(|&i| margin(i) < 1.0 - 1e-3).count() as f64;
             let support = model.machines().support.len() as f64;
             assert!(

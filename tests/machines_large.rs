@@ -114,23 +114,10 @@ const TWO_ROWS: Option<usize> = Some(0);
 fn settings(smo: Smo) -> [Smo; 5] {
     [
         smo,
-        Smo {
-            shrinking: false,
-            ..smo
-        },
-        Smo {
-            selection: Selection::FirstOrder,
-            ..smo
-        },
-        Smo {
-            cache_bytes: TWO_ROWS,
-            ..smo
-        },
-        Smo {
-            shrinking: false,
-            cache_bytes: Some(1 << 17),
-            ..smo
-        },
+        smo.shrinking(false),
+        smo.selection(Selection::FirstOrder),
+        smo.cache_bytes(TWO_ROWS),
+        smo.shrinking(false).cache_bytes(1 << 17),
     ]
 }
 
@@ -191,13 +178,7 @@ fn other_kernels() {
     ] {
         for machine in all() {
             let problem = Problem::new(machine, kernel.clone(), 600, 4);
-            for smo in [
-                Smo::default(),
-                Smo {
-                    cache_bytes: TWO_ROWS,
-                    ..Smo::default()
-                },
-            ] {
+            for smo in [Smo::default(), Smo::new().cache_bytes(TWO_ROWS)] {
                 problem.check(&smo, &problem.solve(&smo));
             }
         }
@@ -226,15 +207,9 @@ fn shrinking_takes_place() {
     let mut without_any = Vec::new();
     for machine in all() {
         let problem = Problem::weighted(machine, Kernel::rbf(1.0), 1200, 2, 10.0);
-        let smo = Smo {
-            cache_bytes: TWO_ROWS,
-            ..Smo::default()
-        };
+        let smo = Smo::new().cache_bytes(TWO_ROWS);
         let with = problem.solve(&smo);
-        let without = problem.solve(&Smo {
-            shrinking: false,
-            ..smo
-        });
+        let without = problem.solve(&smo.shrinking(false));
         problem.check(&smo, &with);
         if with.beta == without.beta {
             without_any.push(machine);
@@ -251,18 +226,15 @@ fn runs_and_threads_change_no_bit() {
         let problem = Problem::new(machine, Kernel::rbf(0.2), 1200, 5);
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            let smo = Smo {
-                cache_bytes: Some(2 << 20),
-                ..Smo::default()
-            };
+            let smo = Smo::new().cache_bytes(2 << 20);
             pool.expect("a pool").install(|| problem.solve(&smo))
         };
         let one = on(1);
         for threads in [1, 2] {
             let other = on(threads);
             assert!(one.beta == other.beta, "{machine:?}, {threads} threads");
-            assert_eq!(one.bias.to_bits(), other.bias.to_bits());
-            assert_eq!(one.biases, other.biases);
+            assert_eq!(one.intercept.to_bits(), other.intercept.to_bits());
+            assert_eq!(one.intercepts, other.intercepts);
             assert_eq!(one.report.gap.to_bits(), other.report.gap.to_bits());
             assert_eq!(one.report.iterations, other.report.iterations);
         }
@@ -277,15 +249,15 @@ fn a_monitor_stops_it_anywhere_at_a_feasible_point() {
         let mut interrupted = 0;
         for rows in [80, 600] {
             let problem = Problem::new(machine, Kernel::rbf(0.3), rows, 4);
-            let smo = Smo {
-                cache_bytes: Some(1 << 18),
-                ..with_tolerance(1e-5)
-            };
+            let smo = with_tolerance(1e-5).cache_bytes(1 << 18);
             for limit in (0..25).chain([40, 80, 160, 320]) {
                 let monitor = StopAfter::new(limit);
                 let solution = problem.solve_watched(&smo, &monitor);
                 assert_feasible(&problem.dual, &solution);
-                assert!(solution.bias.is_finite() && solution.biases.iter().all(|b| b.is_finite()));
+                assert!(
+                    solution.intercept.is_finite()
+                        && solution.intercepts.iter().all(|b| b.is_finite())
+                );
                 assert!(solution.report.objective.is_finite());
                 if solution.report.status == Status::Interrupted {
                     interrupted += 1;
@@ -371,7 +343,7 @@ fn what_has_no_minimum_diverges() {
                     "{machine:?}, {rows} rows"
                 );
                 assert!(solution.beta.iter().all(|beta| beta.is_finite()));
-                assert!(solution.bias.is_finite());
+                assert!(solution.intercept.is_finite());
             }
         }
     }

@@ -317,6 +317,51 @@ fn nu_bounds_the_outliers_and_the_support_vectors() {
     }
 }
 
+/// The boundary is moved outwards by what the solver left to do: the support vectors on it are inside,
+/// and nu bounds the share outside without any allowance.
+#[test]
+fn what_is_on_the_boundary_is_inside() {
+    let (x, _) = clouds(300, 3, 2, 2.0, 54);
+    for tolerance in [1e-1, 1e-3, 1e-9] {
+        for nu in [0.05, 0.2, 0.6] {
+            let plane = OneClassSvm::new(Kernel::rbf(0.2)).nu(nu);
+            let plane = plane.tolerance(tolerance).fit(x.view()).expect("a model");
+            let sphere = Svdd::new(Kernel::rbf(0.2)).nu(nu);
+            let sphere = sphere.tolerance(tolerance).fit(x.view()).expect("a model");
+            let most = (300.0 * nu).round() as usize;
+            let about = format!("nu {nu}, tolerance {tolerance}");
+            for (machine, inside, upper) in [
+                (plane.machine(), plane.predict(x.view()), 1.0),
+                (
+                    sphere.machine(),
+                    sphere.predict(x.view()),
+                    1.0 / (300.0 * nu),
+                ),
+            ] {
+                let inside = inside.expect("answers");
+                let outside = inside.iter().filter(|inside| !**inside).count();
+                assert!(outside <= most, "{about}: {outside} of {most} outside");
+                for (&row, &beta) in machine.support.iter().zip(&machine.dual_coef) {
+                    assert!(inside[row] || beta >= upper * (1.0 - 1e-9), "{about}");
+                }
+            }
+        }
+    }
+}
+
+/// Rows without weight are no part of what is trained on, nor is their place on the diagonal.
+#[test]
+fn only_the_diagonal_of_rows_with_weight_counts() {
+    let matrix = array![[1.0, 0.5, 0.1], [0.5, 1.0, 0.2], [0.1, 0.2, 7.0]];
+    let svdd = Svdd::new(Kernel::Precomputed).tolerance(TIGHT);
+    let model = svdd.fit_weighted(matrix.view(), &[1.0, 1.0, 0.0], &Unwatched);
+    let scores = model.expect("a model").score_samples(matrix.view());
+    // a = (phi_0 + phi_1) / 2 with |a|^2 = 0.75.
+    assert_close(&scores.expect("scores")[..2], &[-0.25, -0.25], 1e-9);
+    let model = svdd.fit(matrix.view()).expect("a model");
+    assert!(model.score_samples(matrix.view()).is_err());
+}
+
 // --- What is refused.
 
 #[test]

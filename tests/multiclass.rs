@@ -5,7 +5,7 @@ mod common;
 
 use common::clouds;
 use mercer::model::Multiclass;
-use mercer::qp::{Smo, Status, StopRule, Unwatched};
+use mercer::qp::{Smo, Status, Unwatched};
 use mercer::{Kernel, NuSvc, Svc};
 use ndarray::{Array2, s};
 
@@ -35,22 +35,15 @@ fn one_vs_rest_is_one_machine_per_class() {
         (3600, 1e-4, Some(1 << 20)),
     ] {
         let (x, class) = clouds(rows, 5, 4, 1.5, 7);
-        let smo = Smo {
-            stop: StopRule {
-                tolerance,
-                ..StopRule::default()
-            },
-            cache_bytes,
-            ..Smo::default()
-        };
+        let smo = Smo::new().tolerance(tolerance).cache_bytes(cache_bytes);
         let together = svc(Multiclass::OneVsRest, tolerance).solver(smo);
         let together = together.fit(x.view(), &class).expect("a model");
         let z = x.slice(s![..200, ..]);
         let values = together.decision_function(z).expect("values");
         assert_eq!(values.dim(), (200, 4));
         for machine in 0..4 {
-            // The first of two classes is the positive one.
-            let rest: Vec<bool> = class.iter().map(|&class| class != machine).collect();
+            // The second of two classes is the positive one.
+            let rest: Vec<bool> = class.iter().map(|&class| class == machine).collect();
             let alone = svc(Multiclass::OneVsOne, tolerance).solver(smo);
             let alone = alone.fit(x.view(), &rest).expect("a model");
             let expected = column(&alone.decision_function(z).expect("values"), 0);
@@ -93,7 +86,8 @@ fn one_cache_serves_all_machines() {
             alone.expect("a model").reports()[0].kernel_evaluations
         })
         .sum();
-    assert!(shared * 3 < alone * 2, "{shared} of {alone} kernel values");
+    // What confirms the gap of a machine is computed for it alone.
+    assert!(shared * 10 < alone * 7, "{shared} of {alone} kernel values");
 }
 
 /// k(x, z) is computed in the row of x and in the row of z; the values within a class, which many
@@ -179,7 +173,7 @@ fn nu_machines_have_strategies_too() {
     let model = model.fit(x.view(), &class).expect("a model");
     let values = model.decision_function(x.view()).expect("values");
     for machine in 0..4 {
-        let rest: Vec<bool> = class.iter().map(|&class| class != machine).collect();
+        let rest: Vec<bool> = class.iter().map(|&class| class == machine).collect();
         let alone = nu.fit(x.view(), &rest).expect("a model");
         let expected = alone.decision_function(x.view()).expect("values");
         assert_close(&column(&values, machine), &column(&expected, 0), 1e-4);

@@ -6,25 +6,17 @@ use common::qp::{assert_feasible, gap, gradient, objective};
 use common::{StopAfter, clouds};
 use mercer::formulation::{Intercept, Loss, svc};
 use mercer::matrix::KernelMatrix;
-use mercer::qp::{
-    Constraint, DualProblem, Monitor, Progress, Smo, Solution, Status, StopRule, Unwatched,
-};
+use mercer::qp::{Constraint, DualProblem, Monitor, Progress, Smo, Solution, Status, Unwatched};
 use mercer::{Error, Kernel, Samples};
 use ndarray::{Array2, array};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 fn with_tolerance(tolerance: f64) -> Smo {
-    Smo {
-        stop: StopRule {
-            tolerance,
-            ..StopRule::default()
-        },
-        ..Smo::default()
-    }
+    Smo::new().tolerance(tolerance)
 }
 
-/// The classifier with hinge loss and a free bias.
+/// The classifier with hinge loss and a free intercept.
 fn hinge(positive: &[bool], cost: &[f64]) -> DualProblem {
     svc(positive, cost, Loss::Linear, Intercept::Free)
 }
@@ -57,20 +49,23 @@ fn assert_close(found: &[f64], expected: &[f64]) {
 
 // --- Known solutions.
 
-/// Two points: beta = -+ 2 / |x - z|^2 in feature space, the bias puts the zero in the middle.
+/// Two points: beta = -+ 2 / |x - z|^2 in feature space, the intercept puts the zero in the middle.
 #[test]
 fn two_points_with_a_hard_margin() {
     let x = array![[1.0], [3.0]];
     let problem = hinge(&[true, false], &[1e3, 1e3]);
     let solution = solve(&with_tolerance(1e-8), &problem, &Kernel::linear(), &x);
     assert_close(&solution.beta, &[0.5, -0.5]);
-    assert_close(&[solution.bias, solution.report.objective], &[2.0, -0.5]);
+    assert_close(
+        &[solution.intercept, solution.report.objective],
+        &[2.0, -0.5],
+    );
     assert_eq!(solution.report.status, Status::Converged);
 
     let k = (-0.3f64 * 4.0).exp();
     let solution = solve(&with_tolerance(1e-8), &problem, &Kernel::rbf(0.3), &x);
     assert_close(&solution.beta, &[1.0 / (1.0 - k), -1.0 / (1.0 - k)]);
-    assert_close(&[solution.bias], &[0.0]);
+    assert_close(&[solution.intercept], &[0.0]);
 }
 
 #[test]
@@ -80,10 +75,10 @@ fn two_points_at_the_bound() {
     let solution = solve(&Smo::default(), &problem, &Kernel::linear(), &x);
     assert_eq!(solution.beta, [0.1, -0.1]);
     // f(x) = -0.2 x + b may be anything between f(1) = 1 and f(3) = -1: the middle.
-    assert_close(&[solution.bias], &[0.4]);
+    assert_close(&[solution.intercept], &[0.4]);
 }
 
-/// Exclusive or under (x.z + 1)^2 (Cherkassky, Mulier): alpha = 1/8, no bias.
+/// Exclusive or under (x.z + 1)^2 (Cherkassky, Mulier): alpha = 1/8, no intercept.
 #[test]
 fn exclusive_or() {
     let x = array![[-1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [1.0, -1.0]];
@@ -91,7 +86,10 @@ fn exclusive_or() {
     let kernel = Kernel::polynomial(1.0, 1.0, 2);
     let solution = solve(&with_tolerance(1e-8), &problem, &kernel, &x);
     assert_close(&solution.beta, &[0.125, 0.125, -0.125, -0.125]);
-    assert_close(&[solution.bias, solution.report.objective], &[0.0, -0.25]);
+    assert_close(
+        &[solution.intercept, solution.report.objective],
+        &[0.0, -0.25],
+    );
 }
 
 /// With K = 0 and one ridge r: beta_i = s/n - (p_i - mean p) / r, and all gradients are equal.
@@ -118,7 +116,7 @@ fn ridge_alone() {
     );
     let expected: Vec<f64> = linear.iter().map(|p| sum / n - (p - mean) / r).collect();
     assert_close(&solution.beta, &expected);
-    assert_close(&[solution.bias], &[-(r * sum / n + mean)]);
+    assert_close(&[solution.intercept], &[-(r * sum / n + mean)]);
 }
 
 /// K = I, p = -v, 0 <= beta, sum 1: the projection of v on the simplex. Here v - 1/4, cut at 0.
@@ -137,7 +135,7 @@ fn projection_on_the_simplex() {
         let solution = solve(&with_tolerance(1e-8), &problem, &kernel, &Array2::eye(3));
         assert_close(&solution.beta, &[0.65, 0.0, 0.35]);
         assert_eq!(solution.beta[1], 0.0, "at its bound, not near it");
-        assert_close(&[solution.bias], &[0.25]);
+        assert_close(&[solution.intercept], &[0.25]);
     }
 }
 
@@ -162,7 +160,7 @@ fn the_only_feasible_point_is_optimal() {
         assert_eq!(solution.beta, problem.start);
         assert_eq!(solution.report.status, Status::Converged);
         assert_eq!((solution.report.gap, solution.report.iterations), (0.0, 0));
-        assert!(solution.bias.is_finite());
+        assert!(solution.intercept.is_finite());
     }
 }
 
@@ -286,7 +284,7 @@ fn a_monitor_stops_it_anywhere() {
             let monitor = StopAfter::new(limit);
             let solution = solve_watched(&Smo::default(), &problem, &kernel, &x, &monitor);
             assert_feasible(&problem, &solution);
-            assert!(solution.bias.is_finite());
+            assert!(solution.intercept.is_finite());
             if solution.report.status == Status::Interrupted {
                 seen += 1;
                 continue;

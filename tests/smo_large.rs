@@ -80,22 +80,10 @@ fn settings(tolerance: f64) -> [Smo; 5] {
     let smo = with_tolerance(tolerance);
     [
         smo,
-        Smo {
-            shrinking: false,
-            ..smo
-        },
-        Smo {
-            selection: Selection::FirstOrder,
-            ..smo
-        },
-        Smo {
-            cache_bytes: TWO_ROWS,
-            ..smo
-        },
-        Smo {
-            cache_bytes: Some(1 << 20),
-            ..smo
-        },
+        smo.shrinking(false),
+        smo.selection(Selection::FirstOrder),
+        smo.cache_bytes(TWO_ROWS),
+        smo.cache_bytes(1 << 20),
     ]
 }
 
@@ -145,15 +133,9 @@ fn other_kernels_and_storages() {
 #[test]
 fn shrinking_takes_place_and_changes_nothing_else() {
     let problem = Problem::new(1500, 2, Kernel::rbf(1.0), 100.0);
-    let smo = Smo {
-        cache_bytes: TWO_ROWS,
-        ..Smo::default()
-    };
+    let smo = Smo::new().cache_bytes(TWO_ROWS);
     let with = problem.solve(&smo);
-    let without = problem.solve(&Smo {
-        shrinking: false,
-        ..smo
-    });
+    let without = problem.solve(&smo.shrinking(false));
     assert!(with.beta != without.beta, "nothing was shrunk away");
     let difference = problem.check(&smo, &with) - problem.check(&smo, &without);
     assert!(difference.abs() <= problem.allowed(&with, &without, smo.stop.tolerance));
@@ -163,13 +145,7 @@ fn shrinking_takes_place_and_changes_nothing_else() {
 fn runs_and_threads_change_no_bit() {
     for (c, smo) in [
         (1.0, Smo::default()),
-        (
-            100.0,
-            Smo {
-                cache_bytes: Some(8 << 20),
-                ..Smo::default()
-            },
-        ),
+        (100.0, Smo::new().cache_bytes(8 << 20)),
     ] {
         let problem = Problem::new(3000, 10, Kernel::rbf(0.1), c);
         let on = |threads: usize| {
@@ -180,7 +156,7 @@ fn runs_and_threads_change_no_bit() {
         for threads in [1, 2, 3] {
             let other = on(threads);
             assert!(one.beta == other.beta, "C {c}, {threads} threads");
-            assert_eq!(one.bias.to_bits(), other.bias.to_bits());
+            assert_eq!(one.intercept.to_bits(), other.intercept.to_bits());
             assert_eq!(one.report.gap.to_bits(), other.report.gap.to_bits());
             assert_eq!(one.report.iterations, other.report.iterations);
             assert_eq!(

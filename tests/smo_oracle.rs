@@ -179,7 +179,7 @@ proptest! {
         let best = oracle(&problem, &matrix(&kernel, &x));
         for tolerance in [1e-3, 1e-6] {
             for selection in [Selection::SecondOrder, Selection::FirstOrder] {
-                let mut smo = Smo { selection, ..Smo::default() };
+                let mut smo = Smo::new().selection(selection);
                 smo.stop.tolerance = tolerance;
                 let solution = solve(&smo, &problem, &kernel, &x);
                 prop_assert_eq!(solution.report.status, Status::Converged);
@@ -199,7 +199,7 @@ proptest! {
                     prop_assert!((found - optimum).abs() <= allowed, "{} not {}", found, optimum);
                 }
                 // By convexity f - f* <= gap * (what has to move up to reach the optimum), where
-                // what is not balanced by other moves is so by the bias.
+                // what is not balanced by other moves is so by the intercept.
                 let moves = || solution.beta.iter().zip(best).map(|(a, b)| a - b);
                 let far = moves().map(f64::abs).sum::<f64>() + moves().sum::<f64>().abs();
                 let bound = 1.1 * tolerance * 0.5 * far;

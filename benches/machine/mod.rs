@@ -2,7 +2,7 @@
 //! that compare with it.
 
 use criterion::Bencher;
-use mercer::simd::{Isa, Real};
+use mercer::data::Real;
 use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Instant;
@@ -14,12 +14,42 @@ pub trait Body {
     fn run<const FMA: bool>(self) -> Self::Output;
 }
 
-/// Runs a loop with the instructions that the library would use.
-pub fn on_this_cpu<B: Body>(body: B) -> B::Output {
-    run_on(Isa::detect(), body)
+/// The instruction sets that the library has code for, as far as this processor has them.
+#[derive(Clone, Copy)]
+enum Set {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
-fn run_on<B: Body>(isa: Isa, body: B) -> B::Output {
+impl Set {
+    /// Asks the processor; the best comes last.
+    fn available() -> Vec<Self> {
+        let mut sets = vec![Set::Portable];
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            if has!("avx2") && has!("fma") {
+                sets.push(Set::Avx2);
+                let wide = has!("avx512f") && has!("avx512bw") && has!("avx512dq");
+                if wide && has!("avx512vl") {
+                    sets.push(Set::Avx512);
+                }
+            }
+        }
+        sets
+    }
+}
+
+/// Runs a loop with the instructions that the library would use.
+pub fn on_this_cpu<B: Body>(body: B) -> B::Output {
+    let best = Set::available().pop().unwrap_or(Set::Portable);
+    run_on(best, body)
+}
+
+fn run_on<B: Body>(set: Set, body: B) -> B::Output {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
@@ -30,15 +60,17 @@ fn run_on<B: Body>(isa: Isa, body: B) -> B::Output {
         fn avx2<B: Body>(body: B) -> B::Output {
             body.run::<true>()
         }
-        match isa {
-            // SAFETY: the CPU has been asked.
-            Isa::Avx512 => return unsafe { avx512(body) },
+        match set {
+            // SAFETY: `Set::available` has asked the processor.
+            Set::Avx512 => return unsafe { avx512(body) },
             // SAFETY: the same.
-            Isa::Avx2 => return unsafe { avx2(body) },
-            Isa::Portable => {}
+            Set::Avx2 => return unsafe { avx2(body) },
+            Set::Portable => {}
         }
     }
-    body.run::<false>()
+    #[cfg(not(target_arch = "x86_64"))]
+    let Set::Portable = set;
+    body.run::<{ cfg!(target_arch = "aarch64") }>()
 }
 
 /// Rows and their bytes, as in the library's tiles: 12 of 16 vector registers of AVX2.
@@ -82,8 +114,8 @@ fn peak<T: Real, const LANES: usize>() -> f64 {
     let threads = rayon::current_num_threads();
     let operations = (2 * threads * ROUNDS * ROWS * LANES) as f64;
     let (start, half) = ([[T::ONE; LANES]; ROWS], [T::from_f64(0.5); LANES]);
-    let tries = Isa::available().into_iter();
-    let seconds = tries.flat_map(|isa| [isa; REPEATS]).map(|isa| {
+    let tries = Set::available().into_iter();
+    let seconds = tries.flat_map(|set| [set; REPEATS]).map(|set| {
         let begun = Instant::now();
         (0..threads).into_par_iter().for_each(|_| {
             let mut end = start;
@@ -92,7 +124,7 @@ fn peak<T: Real, const LANES: usize>() -> f64 {
                 half: black_box(&half),
                 end: &mut end,
             };
-            run_on(isa, chains);
+            run_on(set, chains);
             black_box(end);
         });
         begun.elapsed().as_secs_f64()

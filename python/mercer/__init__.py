@@ -1,16 +1,47 @@
-"""Kernel machines: a Rust core that trains them exactly and fast, behind scikit-learn's manners.
+"""Kernel machines with scikit-learn's interface, trained exactly and fast by a Rust core.
 
-`SVC`, `NuSVC`, `SVR`, `NuSVR` and `OneClassSVM` take the place of scikit-learn's; `SVDD` draws a
-sphere around the data; `kernels` holds kernel functions that can be added, multiplied and scaled.
+`SVC`, `NuSVC`, `SVR`, `NuSVR` and `OneClassSVM` replace scikit-learn's; `SVDD` draws a sphere
+around the data. `mercer.svm` has them all. `mercer.kernels` has kernel functions that can be added,
+multiplied and scaled, `mercer.model_selection` helps to choose parameters, `mercer.report` has the
+types of `report_`, and `mercer.datasets` and `mercer.plots` serve examples.
 """
 
-from mercer import kernels
-from mercer._core import __version__
-from mercer._nu_svc import NuSVC
-from mercer._nu_svr import NuSVR
-from mercer._one_class import OneClassSVM
-from mercer._svc import SVC
-from mercer._svdd import SVDD
-from mercer._svr import SVR
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-__all__ = ["SVC", "SVDD", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "__version__", "kernels"]
+from mercer import kernels, report, svm
+from mercer._core import __version__
+from mercer.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+
+if TYPE_CHECKING:
+    from mercer import datasets, model_selection, plots
+
+__all__ = [
+    "SVC",
+    "SVDD",
+    "SVR",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "__version__",
+    "datasets",
+    "kernels",
+    "model_selection",
+    "plots",
+    "report",
+    "svm",
+]
+
+#: Imported when first used: they need parts of scikit-learn that the machines do without.
+_LATER = ("datasets", "model_selection", "plots")
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _LATER:
+        return import_module(f"mercer.{name}")
+    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

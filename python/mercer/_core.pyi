@@ -4,24 +4,33 @@ Nothing here is public; the estimators are the interface.
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, final
+from typing import Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 _Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+_Intercept: TypeAlias = Literal["free", "none", "penalized"]
+_Multiclass: TypeAlias = Literal["ovo", "ovr", "dag"]
 
 __version__: str
 
 @final
 class Samples:
-    """Rows copied once into the core's own memory, dense or CSR, float32 or float64."""
+    """Rows, dense or CSR, float32 or float64.
+
+    A C-contiguous array stays where it is and is kept alive; it must not be changed while the core
+    uses it. Everything else is copied.
+    """
 
     @staticmethod
     def dense(x: _Floats) -> Samples: ...
     @staticmethod
     def csr(data: _Floats, indices: _Indices, indptr: _Indices, n_columns: int) -> Samples: ...
+    @staticmethod
+    def numbered(n_rows: int) -> Samples:
+        """Make rows without numbers, for a callable that knows them by their position."""
     @property
     def shape(self) -> tuple[int, int]: ...
 
@@ -65,8 +74,12 @@ class Report:
     """What the solver did on one binary problem."""
 
     @property
-    def status(self) -> str:
-        """One of 'converged', 'max_iterations', 'time_limit', 'diverged', 'interrupted'."""
+    def status(
+        self,
+    ) -> Literal[
+        "converged", "precision", "max_iterations", "time_limit", "diverged", "interrupted"
+    ]:
+        """How the solver ended."""
     @property
     def iterations(self) -> int: ...
     @property
@@ -88,10 +101,13 @@ class Report:
 class Fit:
     """A trained model in LIBSVM's layout: a classifier, or a single function.
 
-    The support vectors of a classifier are sorted by class and, within a class, by row. Its machine
-    (i, j) with i < j is positive for class i, whatever the number of classes. One-vs-rest has a row
-    of coefficients and an intercept for each class, positive for it. A single function has one row
-    of coefficients, one intercept and one number of support vectors.
+    Its arrays are handed over, not copied: asked twice, they are the same objects.
+
+    The support vectors of a classifier are sorted by class and, within a class, by row. The machine
+    of two classes is positive for the second. Of more classes, machine (i, j) with i < j is
+    positive for class i; one-vs-rest has a row of coefficients and an intercept for each class,
+    positive for it. A single function has one row of coefficients, one intercept and one number of
+    support vectors.
     """
 
     @property
@@ -106,188 +122,147 @@ class Fit:
     def reports(self) -> list[Report]: ...
     @property
     def histories(self) -> list[NDArray[np.float64]]:
-        """The epochs of each machine: columns objective, margin, bias, gap; no rows for 'smo'."""
+        """The epochs of each machine: objective, margin, intercept, gap; no rows for 'smo'."""
     @property
     def epsilon(self) -> float | None:
-        """Half the width of the tube that `fit_nu_svr` found."""
+        """Half the width of the tube that `nu_svr` found."""
     @property
     def squared_radius(self) -> float | None:
-        """R^2 of `fit_svdd`, which may be negative with squared losses."""
+        """R^2 of `svdd`, which may be negative with squared losses."""
     @property
-    def squared_norm(self) -> float | None:
-        """The squared norm of the centre of `fit_svdd`."""
+    def diagonal(self) -> float | None:
+        """k(x, x) of a precomputed kernel of `svdd`, if it is the same for all rows."""
 
-# solver is 'smo' or 'adatron'; shrinking is of use to the first, eta to the second. max_iter counts
-# pair steps or epochs of each machine, -1 for no limit; max_time is in seconds for the whole
-# call. progress(machine, n_machines, iterations, gap, seconds) is called on this thread about ten
-# times a second.
+@final
+class Settings:
+    """How to train.
 
-def fit_svc(
-    samples: Samples,
-    labels: NDArray[np.int64],
-    cost: NDArray[np.float64],
-    kernel: Kernel,
-    *,
-    squared: bool,
-    intercept: str,
-    multiclass: str,
-    start: NDArray[np.float64] | None = None,
-    solver: str,
-    eta: float,
-    tol: float,
-    shrinking: bool,
-    cache_bytes: int | None,
-    max_iter: int,
-    max_time: float | None,
-    n_threads: int,
-    progress: Callable[[int, int, int, float, float], None] | None = None,
-) -> Fit:
-    """Train on labels 0..k-1, where an error on row i costs cost[i].
-
-    multiclass is 'ovo' (k(k-1)/2 machines) or, for k >= 3, 'ovr' (k machines). A cost may be
-    infinite (a hard margin). intercept is 'free', 'none' or 'penalized'. With two classes, start
-    may hold coefficients of the rows to begin with, within their bounds (positive for label 0).
+    shrinking is of use to 'smo', eta to 'adatron'. max_iter counts pair steps or epochs of each
+    machine, -1 for no limit; max_time is in seconds for the whole call. progress(machine,
+    n_machines, iterations, gap, seconds) is called on the thread that waits, about ten times a
+    second.
     """
 
-def fit_nu_svc(
-    samples: Samples,
-    labels: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    kernel: Kernel,
-    *,
-    nu: float,
-    multiclass: str,
-    solver: str,
-    eta: float,
-    tol: float,
-    shrinking: bool,
-    cache_bytes: int | None,
-    max_iter: int,
-    max_time: float | None,
-    n_threads: int,
-    progress: Callable[[int, int, int, float, float], None] | None = None,
-) -> Fit:
-    """Train on labels 0..k-1, where nu bounds the weight of margin errors.
+    def __new__(
+        cls,
+        *,
+        solver: Literal["smo", "adatron"],
+        eta: float,
+        tol: float,
+        shrinking: bool,
+        cache_bytes: int | None,
+        max_iter: int,
+        max_time: float | None,
+        n_threads: int,
+        progress: Callable[[int, int, int, float, float], None] | None = None,
+    ) -> Settings: ...
 
-    multiclass is 'ovo' (k(k-1)/2 machines) or, for k >= 3, 'ovr' (k machines). Raise ValueError
-    before the kernel is used if nu is infeasible for every machine.
-    """
+@final
+class Formulation:
+    """What to train: a machine with the parameters that only it has."""
 
-def fit_svr(
-    samples: Samples,
-    target: NDArray[np.float64],
-    cost: NDArray[np.float64],
-    kernel: Kernel,
-    *,
-    epsilon: float,
-    squared: bool,
-    intercept: str,
-    solver: str,
-    eta: float,
-    tol: float,
-    shrinking: bool,
-    cache_bytes: int | None,
-    max_iter: int,
-    max_time: float | None,
-    n_threads: int,
-    progress: Callable[[int, int, int, float, float], None] | None = None,
-) -> Fit:
-    """Train a regression, where an error above epsilon on row i costs cost[i]."""
+    @staticmethod
+    def svc(
+        *,
+        squared: bool,
+        intercept: _Intercept,
+        multiclass: _Multiclass,
+        start: NDArray[np.float64] | None = None,
+    ) -> Formulation:
+        """Classify rows of class numbers, of which cost tells what an error on each costs.
 
-def fit_nu_svr(
-    samples: Samples,
-    target: NDArray[np.float64],
-    cost: NDArray[np.float64],
-    kernel: Kernel,
-    *,
-    nu: float,
-    solver: str,
-    eta: float,
-    tol: float,
-    shrinking: bool,
-    cache_bytes: int | None,
-    max_iter: int,
-    max_time: float | None,
-    n_threads: int,
-    progress: Callable[[int, int, int, float, float], None] | None = None,
-) -> Fit:
-    """Train a regression that finds epsilon, where nu bounds the cost of errors."""
+        A cost may be infinite (a hard margin). With two classes, start may hold coefficients of the
+        rows to begin with, within their bounds (positive for class 1).
+        """
+    @staticmethod
+    def nu_svc(*, nu: float, multiclass: _Multiclass) -> Formulation:
+        """Classify rows of class numbers and weights; nu bounds the weight of margin errors."""
+    @staticmethod
+    def svr(*, epsilon: float, squared: bool, intercept: _Intercept) -> Formulation:
+        """Learn values; cost tells what an error above epsilon on each row costs."""
+    @staticmethod
+    def nu_svr(*, nu: float) -> Formulation:
+        """Learn values and epsilon; nu bounds the cost of errors."""
+    @staticmethod
+    def one_class(*, nu: float, squared: bool) -> Formulation:
+        """Separate weighted rows from the origin; nu bounds the weight of outliers."""
+    @staticmethod
+    def svdd(*, nu: float, squared: bool) -> Formulation:
+        """Find the sphere around weighted rows; nu bounds the weight of outliers.
 
-def fit_one_class(
-    samples: Samples,
-    weight: NDArray[np.float64],
-    kernel: Kernel,
-    *,
-    nu: float,
-    squared: bool,
-    solver: str,
-    eta: float,
-    tol: float,
-    shrinking: bool,
-    cache_bytes: int | None,
-    max_iter: int,
-    max_time: float | None,
-    n_threads: int,
-    progress: Callable[[int, int, int, float, float], None] | None = None,
-) -> Fit:
-    """Separate the rows from the origin, where nu bounds the weight of outliers."""
-
-def fit_svdd(
-    samples: Samples,
-    weight: NDArray[np.float64],
-    kernel: Kernel,
-    *,
-    nu: float,
-    squared: bool,
-    solver: str,
-    eta: float,
-    tol: float,
-    shrinking: bool,
-    cache_bytes: int | None,
-    max_iter: int,
-    max_time: float | None,
-    n_threads: int,
-    progress: Callable[[int, int, int, float, float], None] | None = None,
-) -> Fit:
-    """Find the sphere around the rows; the intercept is minus the squared norm of its centre."""
+        The intercept is minus the squared norm of its centre.
+        """
+    def fit(
+        self,
+        kernel: Kernel,
+        samples: Samples,
+        target: NDArray[np.int64] | NDArray[np.float64] | None,
+        weight: NDArray[np.float64],
+        settings: Settings,
+    ) -> Fit:
+        """Train on rows with class numbers, values or neither, and with their costs or weights."""
 
 @final
 class Expansion:
     """Decision functions, in the layout of Fit: n_support of length 1 stands for a single one.
 
-    support_vectors is None for kernels the core cannot evaluate (precomputed, callable). multiclass
-    is 'ovo', 'ovr' or 'dag'; the layout of the last is that of the first.
+    support_vectors is None if the kernel values against them are given to decision_from_kernel. In
+    every method, values are those of all machines, a column for each.
     """
 
     def __new__(
         cls,
         kernel: Kernel,
         support_vectors: Samples | None,
-        n_support: NDArray[np.int32],
+        n_support: _Indices,
         dual_coef: NDArray[np.float64],
         intercept: NDArray[np.float64],
-        multiclass: str = "ovo",
+        multiclass: _Multiclass = "ovo",
     ) -> Expansion: ...
     def decision(self, samples: Samples, n_threads: int) -> NDArray[np.float64]:
         """Compute the values of all machines.
 
         The shape is (n, k(k-1)/2), for one-vs-rest (n, k), and (n, 1) for a single function.
         """
-    def predict(self, samples: Samples, n_threads: int) -> NDArray[np.int64]:
-        """Find the class of each row, as `winners` of `decision`, but sooner.
-
-        For classifiers only.
-        """
     def decision_from_kernel(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute the decision values from those of the kernel, shape (n, n_SV)."""
+        """Compute the values of all machines from those of the kernel, shape (n, n_SV)."""
+    def predict(self, samples: Samples, n_threads: int) -> NDArray[np.int64]:
+        """Find the class of each row, as `winners` of `decision`, but sooner."""
+    def winners(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Find the class of each row; ties of votes go to the lowest class."""
+    def confidences(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute a value for each class, shape (n, k), of which the winner has the largest.
 
-def winners(decision: NDArray[np.float64], n_classes: int, multiclass: str) -> NDArray[np.int64]:
-    """Find the class of each row from the values of all machines; ties go to the lowest class.
+        Other than `winners` they break ties of votes.
+        """
+    def rejects(
+        self,
+        values: NDArray[np.float64],
+        threshold: float,
+        winners: _Indices | None = None,
+    ) -> NDArray[np.bool_]:
+        """Tell for each row whether no class is clear to the threshold.
 
-    'ovo': the class with most votes. 'ovr': the class of the largest value. 'dag': of the list of
-    all classes the first and the last are compared, until one is left; the last is dropped if the
-    value of the pair is above zero, else the first.
+        winners are the classes of the rows if they are not those of `winners`.
+        """
+
+def feasible_nu(
+    nu: float,
+    labels: _Indices,
+    cost: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    multiclass: _Multiclass,
+) -> NDArray[np.float64]:
+    """Find the nu of each machine: nu, or the largest that is feasible.
+
+    cost is weight times the weights of classes, for which nu may be lowered but not refused. Raise
+    ValueError if no machine can have nu.
     """
+
+def coefficients_by_machine(
+    dual_coef: NDArray[np.float64], n_support: _Indices, multiclass: _Multiclass
+) -> NDArray[np.float64]:
+    """Give the coefficients of each machine a row of their own, shape (n_machines, n_SV)."""
 
 def available_threads() -> int:
     """Count the threads to use: affinity, cgroup quota and RAYON_NUM_THREADS are respected."""

@@ -29,7 +29,7 @@ __all__ = [
     "weighted_rows",
 ]
 
-#: What users may give as a matrix: nested sequences, arrays, data frames, scipy's sparse formats.
+#: A matrix as users give it: nested sequences, an array, a data frame, any of scipy's formats.
 MatrixLike: TypeAlias = Any
 
 #: Training rows in general: a matrix, or any sequence of objects if a callable kernel reads them.
@@ -45,10 +45,12 @@ FLOATS = [np.float64, np.float32]
 _BLOCK_VALUES = 2**20
 
 
-def check_rows(X: MatrixLike, name: str) -> MatrixLike:
+def check_rows(X: MatrixLike, name: str, at_least: int = 1) -> MatrixLike:
     """Return `X` as a finite two-dimensional float array or canonical CSR matrix, else raise."""
     with naming(name):
-        X = check_array(X, accept_sparse="csr", dtype=FLOATS, input_name=name)
+        X = check_array(
+            X, accept_sparse="csr", dtype=FLOATS, input_name=name, ensure_min_samples=at_least
+        )
     return canonical(X)
 
 
@@ -61,7 +63,7 @@ def canonical(X: MatrixLike) -> MatrixLike:
 
 
 def make_samples(X: MatrixLike) -> _core.Samples:
-    """Copy a checked matrix into the core."""
+    """Return the core's form of a checked matrix; a C-contiguous array stays where it is."""
     if sp.issparse(X):
         return _core.Samples.csr(X.data, X.indices, X.indptr, X.shape[1])
     return _core.Samples.dense(X)
@@ -119,7 +121,7 @@ def weighted_rows(sample_weight: Any, n_rows: int) -> tuple[NDArray[np.intp], ND
 def scaled(
     weight: NDArray[np.float64], factor: float | NDArray[np.float64], names: str
 ) -> NDArray[np.float64]:
-    """Return the weights times `factor`; raise unless they stay positive and, if it is, finite.
+    """Return the weights times `factor`; raise if one is not positive, or overflows.
 
     `names` says in an error what was multiplied.
     """
@@ -153,7 +155,13 @@ def _check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64]
 
 def joined(blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
     """Return blocks of rows, at least one, as one array."""
-    arrays = list(blocks)
+    try:
+        arrays = list(blocks)
+    except RuntimeError as error:
+        # Python's name for a StopIteration of the user's kernel inside a generator.
+        if isinstance(error.__cause__, StopIteration):
+            raise error.__cause__ from None
+        raise
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 

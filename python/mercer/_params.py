@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from math import inf, isfinite, nan
 from numbers import Integral, Real
 from re import search
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -84,13 +84,13 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return value
 
 
-def check_intercept(fit_intercept: Any) -> str:
+def check_intercept(fit_intercept: Any) -> Literal["free", "none", "penalized"]:
     """Return the core's word for True, False or 'penalized', else raise."""
     allowed = "True, False or 'penalized'"
     if isinstance(fit_intercept, str):
         if fit_intercept != "penalized":
             raise ValueError(_complaint("fit_intercept", fit_intercept, allowed))
-        return fit_intercept
+        return "penalized"
     if not isinstance(fit_intercept, bool | np.bool_):
         raise TypeError(_complaint("fit_intercept", fit_intercept, allowed))
     return "free" if fit_intercept else "none"

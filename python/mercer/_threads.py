@@ -17,8 +17,8 @@ def thread_count(n_jobs: Any) -> int:
     Parameters
     ----------
     n_jobs : int or None
-        None stands for every processor this process may use, but for one inside a joblib
-        worker, where the processors are already taken. -1 is every processor, -2 all but one.
+        None is every processor this process may use, but only one inside a joblib worker, where
+        the others are busy. -1 is every processor, -2 all but one.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Pictures of fitted machines; needs matplotlib, which ``pip install mercer[demo]`` brings."""
+"""Pictures of fitted machines. They need matplotlib: ``pip install mercer[demo]``."""
 
 from __future__ import annotations
 
@@ -75,7 +75,9 @@ def decision_boundary(
         raise ValueError(f"X must have shape (n_samples, 2), got {points.shape}")
     labels = column_or_1d(y)
     if len(labels) != len(points):
-        raise ValueError(f"y must have one label for each row of X, {len(points)}: {len(labels)}")
+        raise ValueError(
+            f"y must have one label for each row of X, got {len(labels)} for {len(points)} rows"
+        )
     if resolution < 2:
         raise ValueError(f"resolution must be at least 2, got {resolution}")
     if ax is None:
@@ -103,9 +105,9 @@ def decision_boundary(
 def _grid(points: NDArray[np.float64], resolution: int) -> NDArray[np.float64]:
     """Coordinates of a grid around the points, shape (2, resolution, resolution)."""
     low, high = points.min(axis=0), points.max(axis=0)
-    # A little air around the outermost points, also where they all lie on a line.
-    air = np.where(high > low, 0.02 * (high - low), 0.5)
-    sides = np.linspace(low - air, high + air, resolution)
+    # Some space around the outermost points, even if they all lie on a line.
+    space = np.where(high > low, 0.02 * (high - low), 0.5)
+    sides = np.linspace(low - space, high + space, resolution)
     return np.stack(np.meshgrid(sides[:, 0], sides[:, 1]))
 
 

@@ -1,31 +1,24 @@
-//! Samples: the rows a machine learns from or is asked about, owned by the core.
+//! Samples: the rows a machine learns from or is asked about.
 //!
 //! Dense rows or compressed sparse rows (CSR), in the precision they came in: `f32` input is never
-//! widened for storage. The caller's array is copied once, because other threads may write to it
-//! while a fit runs. Invariants, checked on construction: every value is finite; column numbers of
+//! widened for storage. Dense values are owned, or shared with whoever made them
+//! ([`Samples::shared`]). Invariants, checked on construction: every value is finite; the columns of
 //! a sparse row are sorted, unique and below the number of columns.
 
+mod numbers;
+
 use crate::error::{Error, Result};
+pub use crate::simd::Real;
+use crate::simd::memory;
 use ndarray::{ArrayView2, ArrayViewMut2};
+pub use numbers::{Numbers, Values};
+use std::fmt::Display;
 
 /// The share of entries that are not zero from which on sparse samples are packed as dense ones:
 /// with 59% of them products of dense rows took half the time, with 11% a quarter more.
 const DENSE_SHARE: f64 = 0.2;
-
-/// Numbers in the precision they came in.
-///
-/// ```
-/// use mercer::data::Values;
-/// assert_eq!(Values::from(vec![1.0f32, 2.0]), Values::Single(vec![1.0, 2.0]));
-/// assert_eq!(Values::from(vec![1.0f64, 2.0]), Values::Double(vec![1.0, 2.0]));
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// Single precision.
-    Single(Vec<f32>),
-    /// Double precision.
-    Double(Vec<f64>),
-}
+/// What an error calls rows that are copied.
+const COPY: &str = "a copy of the rows";
 
 /// Where the values of a sparse matrix stand.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +28,7 @@ struct Pattern {
     columns: Vec<u32>,
 }
 
-/// Rows owned by the core, dense or CSR, in `f32` or `f64`.
+/// Rows of numbers, dense or CSR, in `f32` or `f64`.
 ///
 /// ```
 /// use mercer::Samples;
@@ -101,36 +94,35 @@ impl Samples {
     /// ```
     ///
     /// # Errors
-    /// If the three arrays do not describe a matrix or a value is not finite.
+    /// If the three arrays do not describe a matrix, a value is not finite or there is no memory.
     pub fn csr<V, I>(data: Vec<V>, indices: &[I], indptr: &[I], columns: usize) -> Result<Self>
     where
-        V: crate::simd::Real,
+        V: Real,
         Vec<V>: Into<Values>,
-        I: Copy + TryInto<usize>,
+        I: Copy + Display + TryInto<usize>,
     {
-        let broken = |what: &str| Error::shape("X", "a valid CSR structure", what);
-        let starts: Vec<usize> = indptr
-            .iter()
-            .map(|&start| start.try_into().map_err(|_| broken("a negative indptr")))
-            .collect::<Result<_>>()?;
-        if starts.first() != Some(&0)
-            || starts.windows(2).any(|pair| pair[0] > pair[1])
-            || starts.last() != Some(&data.len())
-            || indices.len() != data.len()
-        {
-            return Err(broken("an indptr that does not fit the data"));
+        let starts = checked_starts(indptr, data.len())?;
+        let refuse = |expected: String, got: String| Err(Error::shape("X", expected, got));
+        if indices.len() != data.len() {
+            let expected = format!("as many indices as values, {}", data.len());
+            return refuse(expected, indices.len().to_string());
         }
         if u32::try_from(columns).is_err() {
-            return Err(broken("more than 2^32 columns"));
+            return refuse("fewer than 2^32 columns".into(), columns.to_string());
         }
         let mut pattern = Pattern {
             starts,
-            columns: Vec::with_capacity(data.len()),
+            columns: memory::with_capacity(data.len(), COPY)?,
         };
-        for &index in indices {
+        for (at, &index) in indices.iter().enumerate() {
             match index.try_into() {
                 Ok(index) if index < columns => pattern.columns.push(index as u32),
-                _ => return Err(broken("a column index out of range")),
+                _ => {
+                    let row = pattern.starts.partition_point(|&start| start <= at) - 1;
+                    let got = format!("indices[{at}] = {index} in row {row}");
+                    let expected = format!("indices from 0 on and below {columns}, the columns");
+                    return refuse(expected, got);
+                }
             }
         }
         let mut data = data;
@@ -143,6 +135,57 @@ impl Samples {
         };
         samples.check_finite()?;
         Ok(samples)
+    }
+
+    /// Makes dense samples of numbers that stay where they are: `values` holds rows of `columns`
+    /// numbers, one after another, and is kept alive as long as the samples.
+    ///
+    /// ```
+    /// # use mercer::Samples;
+    /// let values: std::sync::Arc<[f64]> = vec![1.0, 2.0, 3.0, 4.0].into();
+    /// let samples = Samples::shared(values, 2)?; // a mapped file or a foreign array would do, too
+    /// assert_eq!((samples.rows(), samples.columns()), (2, 2));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the last row is incomplete or a value is not finite.
+    pub fn shared<T, V>(values: V, columns: usize) -> Result<Self>
+    where
+        V: AsRef<[T]> + Send + Sync + 'static,
+        Numbers<T>: Into<Values>,
+    {
+        let values: Values = Numbers::shared(values).into();
+        let length = values.len();
+        if columns == 0 || !length.is_multiple_of(columns) {
+            let got = format!("{length} values");
+            return Err(Error::shape("X", format!("rows of {columns} values"), got));
+        }
+        let samples = Samples {
+            rows: length / columns,
+            columns,
+            values,
+            pattern: None,
+        };
+        samples.check_finite()?;
+        Ok(samples)
+    }
+
+    /// Makes rows without numbers, for a [`UserKernel`](crate::UserKernel) that knows them by their
+    /// position.
+    ///
+    /// ```
+    /// # use mercer::Samples;
+    /// let samples = Samples::numbered(3);
+    /// assert_eq!((samples.rows(), samples.columns()), (3, 0));
+    /// ```
+    pub fn numbered(rows: usize) -> Self {
+        Samples {
+            rows,
+            columns: 0,
+            values: Vec::<f64>::new().into(),
+            pattern: None,
+        }
     }
 
     /// Writes row `i` into a dense buffer of `columns()` numbers.
@@ -180,39 +223,44 @@ impl Samples {
     /// ```
     /// # use mercer::Samples;
     /// let samples = Samples::try_from(ndarray::array![[1.0], [2.0], [3.0]].view())?;
-    /// assert_eq!(samples.select(&[2, 0]), Samples::try_from(ndarray::array![[3.0], [1.0]].view())?);
+    /// let picked = samples.select(&[2, 0])?;
+    /// assert_eq!(picked, Samples::try_from(ndarray::array![[3.0], [1.0]].view())?);
     /// # Ok::<(), mercer::Error>(())
     /// ```
     ///
+    /// # Errors
+    /// If there is no memory for them.
+    ///
     /// # Panics
     /// If a number is not a row.
-    pub fn select(&self, rows: &[usize]) -> Samples {
-        fn pick<T: Copy>(values: &[T], ranges: &[std::ops::Range<usize>]) -> Vec<T> {
-            let mut picked = Vec::with_capacity(ranges.iter().map(ExactSizeIterator::len).sum());
+    pub fn select(&self, rows: &[usize]) -> Result<Samples> {
+        fn pick<T: Copy>(values: &[T], ranges: &[std::ops::Range<usize>]) -> Result<Vec<T>> {
+            let count = ranges.iter().map(ExactSizeIterator::len).sum();
+            let mut picked = memory::with_capacity(count, COPY)?;
             for range in ranges {
                 picked.extend_from_slice(&values[range.clone()]);
             }
-            picked
+            Ok(picked)
         }
         let ranges: Vec<_> = rows.iter().map(|&i| self.range(i)).collect();
-        let pattern = self.pattern.as_ref().map(|pattern| {
-            let mut starts = Vec::with_capacity(rows.len() + 1);
+        let pattern = self.pattern.as_ref().map(|pattern| -> Result<Pattern> {
+            let mut starts = memory::with_capacity(rows.len() + 1, COPY)?;
             starts.push(0);
             for range in &ranges {
                 starts.push(starts[starts.len() - 1] + range.len());
             }
-            let columns = pick(&pattern.columns, &ranges);
-            Pattern { starts, columns }
+            let columns = pick(&pattern.columns, &ranges)?;
+            Ok(Pattern { starts, columns })
         });
-        Samples {
+        Ok(Samples {
             rows: rows.len(),
             columns: self.columns,
             values: match &self.values {
-                Values::Single(values) => Values::Single(pick(values, &ranges)),
-                Values::Double(values) => Values::Double(pick(values, &ranges)),
+                Values::Single(values) => pick(values, &ranges)?.into(),
+                Values::Double(values) => pick(values, &ranges)?.into(),
             },
-            pattern,
-        }
+            pattern: pattern.transpose()?,
+        })
     }
 
     /// Calls `f(column, value)` for the stored entries of row `i`.
@@ -254,9 +302,22 @@ impl Samples {
         }
     }
 
+    /// Returns the multiplications behind the kernel matrix of so many rows, roughly.
+    pub(crate) fn work_of_matrix(&self, rows: usize) -> usize {
+        rows.saturating_mul(rows).saturating_mul(self.columns + 8)
+    }
+
     /// Returns the number of stored entries of row `i`.
     pub(crate) fn entries(&self, i: usize) -> usize {
         self.range(i).len()
+    }
+
+    /// Returns the distance from 1 to the next number, in the precision of the values.
+    pub(crate) fn epsilon(&self) -> f64 {
+        match self.values {
+            Values::Single(_) => f64::from(f32::EPSILON),
+            Values::Double(_) => f64::EPSILON,
+        }
     }
 
     /// Returns entry (i, j) of dense samples.
@@ -287,7 +348,7 @@ impl Samples {
     }
 
     fn check_finite(&self) -> Result<()> {
-        fn first<T: crate::simd::Real>(values: &[T]) -> Option<(usize, f64)> {
+        fn first<T: Real>(values: &[T]) -> Option<(usize, f64)> {
             let finite = |value: &T| value.to_f64().is_finite();
             let at = values.iter().position(|value| !finite(value))?;
             Some((at, values[at].to_f64()))
@@ -310,9 +371,43 @@ impl Samples {
     }
 }
 
+/// Checks where rows begin and end in `length` values.
+fn checked_starts<I>(indptr: &[I], length: usize) -> Result<Vec<usize>>
+where
+    I: Copy + Display + TryInto<usize>,
+{
+    let refuse = |expected: String, at: usize| {
+        let got = match indptr.get(at) {
+            Some(start) => format!("indptr[{at}] = {start}"),
+            None => "no indptr".into(),
+        };
+        Err(Error::shape("X", expected, got))
+    };
+    let mut starts = Vec::with_capacity(indptr.len());
+    for (at, &start) in indptr.iter().enumerate() {
+        let Ok(start) = start.try_into() else {
+            return refuse("an indptr without negative entries".into(), at);
+        };
+        match starts.last() {
+            None if start != 0 => return refuse("an indptr that begins with 0".into(), at),
+            Some(&last) if start < last => {
+                return refuse(format!("an indptr that does not fall below {last}"), at);
+            }
+            _ => starts.push(start),
+        }
+    }
+    match starts.last() {
+        Some(&last) if last == length => Ok(starts),
+        _ => {
+            let expected = format!("an indptr that ends with the number of values, {length}");
+            refuse(expected, starts.len().saturating_sub(1))
+        }
+    }
+}
+
 impl Pattern {
     /// Sorts each row by column and sums duplicates.
-    fn make_canonical<V: crate::simd::Real>(&mut self, data: &mut Vec<V>) {
+    fn make_canonical<V: Real>(&mut self, data: &mut Vec<V>) {
         let canonical = self
             .starts
             .windows(2)
@@ -345,21 +440,9 @@ impl Pattern {
     }
 }
 
-impl From<Vec<f32>> for Values {
-    fn from(values: Vec<f32>) -> Self {
-        Values::Single(values)
-    }
-}
-
-impl From<Vec<f64>> for Values {
-    fn from(values: Vec<f64>) -> Self {
-        Values::Double(values)
-    }
-}
-
 impl<T> TryFrom<ArrayView2<'_, T>> for Samples
 where
-    T: crate::simd::Real,
+    T: Real,
     Vec<T>: Into<Values>,
 {
     type Error = Error;
@@ -367,10 +450,10 @@ where
     /// Copies an array of any memory order.
     ///
     /// # Errors
-    /// If a value is not finite.
+    /// If a value is not finite or there is no memory for a copy.
     fn try_from(x: ArrayView2<'_, T>) -> Result<Self> {
         let (rows, columns) = x.dim();
-        let mut values = vec![T::ZERO; rows * columns];
+        let mut values = memory::zeros(rows * columns, COPY)?;
         // The shape fits by construction; `assign` walks both arrays in blocks.
         if let Ok(mut copy) = ArrayViewMut2::from_shape((rows, columns), &mut values) {
             copy.assign(&x);

@@ -15,12 +15,13 @@ use crate::qp::Constraint;
 pub(crate) use nu_svc::normalized;
 pub use nu_svc::{largest_nu, nu_svc};
 pub use nu_svr::nu_svr;
+pub(crate) use one_class::boundary_shift;
 pub use one_class::one_class;
 pub use svc::svc;
-pub use svdd::svdd;
+pub use svdd::{constant_diagonal, svdd};
 pub use svr::svr;
 
-/// How slack is charged.
+/// How errors are charged.
 ///
 /// ```
 /// use mercer::formulation::{Intercept, Loss, svc};
@@ -57,7 +58,7 @@ pub enum Intercept {
     /// It has one that costs nothing.
     #[default]
     Free,
-    /// It has one whose square is penalised as that of the weights: the kernel is K + 1.
+    /// It has one whose square is charged like that of the weights: the kernel is K + 1.
     Penalized,
     /// It has none.
     None,
@@ -78,7 +79,7 @@ pub(crate) fn check_nu(nu: f64, largest: f64) -> Result<()> {
     if !(nu > 0.0 && nu <= 1.0) {
         return Err(Error::parameter("nu", "above 0 and at most 1", nu));
     }
-    // Sums of weights are rounded, so the largest nu itself may seem too large.
+    // Sums of weights are rounded, so that the largest nu itself may seem too large.
     if nu > largest * (1.0 + 1e-12) {
         let allowed = format!("at most {largest} (twice the share of the smaller class)");
         return Err(Error::parameter("nu", allowed, nu));
@@ -91,7 +92,7 @@ fn fill(sum: f64, upper: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut rest = sum;
     upper
         .map(|upper| {
-            // What rounding leaves over makes no support vector, nor one off its bound.
+            // What rounding leaves over makes neither a support vector nor one off its bound.
             let share = if rest < upper - 1e-14 * sum {
                 rest
             } else {

@@ -5,10 +5,10 @@
 //! ```
 //!
 //! with m the sum of the weights w_i. In LIBSVM's scaling its dual is the one programme without a
-//! linear term, with the bounds of the classifier for C_i = w_i, and the coefficients of each class
-//! summing to nu m / 2, positive and negative. With t the bias of the positive and u that of the
-//! negative class, b = (t + u) / 2 and rho = (u - t) / 2; dividing everything by rho makes the
-//! decision function +-1 on the margin, as that of the classifier with C = 1 / rho.
+//! linear term, with the bounds of the classifier for C_i = w_i, and with coefficients that sum to
+//! nu m / 2 in the positive and to -nu m / 2 in the negative class. With t and u the multipliers of the
+//! two sums, b = (t + u) / 2 and rho = (u - t) / 2. Dividing everything by rho makes the decision
+//! function +-1 on the margin, as that of the classifier with C = 1 / rho.
 //!
 //! At most a fraction nu of the samples, by weight, are margin errors, and at least that fraction
 //! are support vectors.
@@ -74,13 +74,13 @@ pub fn largest_nu(weight: f64, other: f64) -> f64 {
     2.0 * weight.min(other) / (weight + other)
 }
 
-/// Divides a solution by rho, unless there is no margin at all beyond the rounding of kernel values
-/// up to `largest`.
+/// Divides a solution by rho, unless rho is no more than the rounding of kernel values up to
+/// `largest`: then there is no margin.
 ///
 /// At the largest nu a class has all its coefficients at their bounds, and rho has no upper limit:
 /// there it is at least 1, which makes the machine that of C = 1.
 pub(crate) fn normalized(mut solution: Solution, problem: &DualProblem, largest: f64) -> Solution {
-    let [mut positive, mut negative] = solution.biases;
+    let [mut positive, mut negative] = solution.intercepts;
     let variables = || {
         solution
             .beta
@@ -98,13 +98,13 @@ pub(crate) fn normalized(mut solution: Solution, problem: &DualProblem, largest:
         [false, true] => negative += missing,
         [false, false] => {}
     }
-    solution.biases = [positive, negative];
-    solution.bias = (positive + negative) / 2.0;
+    solution.intercepts = [positive, negative];
+    solution.intercept = (positive + negative) / 2.0;
     let rho = (negative - positive) / 2.0;
     let size: f64 = solution.beta.iter().map(|beta| beta.abs()).sum();
     if rho > 16.0 * f64::EPSILON * size * largest && rho.is_normal() {
         solution.beta.iter_mut().for_each(|beta| *beta /= rho);
-        solution.bias /= rho;
+        solution.intercept /= rho;
     }
     solution
 }

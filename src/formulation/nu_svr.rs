@@ -6,9 +6,9 @@
 //!
 //! over epsilon >= 0 too. Its dual has two variables per sample, one for each side of the tube, with
 //! linear term -y_i and bounds [0, C_i] and [-C_i, 0]; the variables of each side sum to
-//! nu / 2 sum_i C_i, positive and negative. With t and u the biases of the two sides,
-//! b = (t + u) / 2 and epsilon = (t - u) / 2. Both variables of a sample may be different from zero
-//! here, when epsilon is zero, so they cannot be made one.
+//! nu / 2 sum_i C_i and to minus that. With t and u the multipliers of the two sums, b = (t + u) / 2
+//! and epsilon = (t - u) / 2. When epsilon is zero, both variables of a sample may be different from
+//! zero, so they cannot be made one.
 //!
 //! At most a fraction nu of the samples, by weight, are outside the tube, and at least that
 //! fraction are support vectors.

@@ -1,4 +1,4 @@
-//! Novelty detection by a plane that parts the samples from the origin.
+//! Novelty detection by a plane that separates the samples from the origin.
 //!
 //! ```text
 //! minimise    1/2 |w|^2 - rho + 1/(nu m) sum_i w_i max(0, rho - w.phi(x_i))^k,   k = 1 or 2
@@ -6,8 +6,8 @@
 //!
 //! with m the sum of the weights w_i. Its dual, with everything multiplied by nu m as in LIBSVM, is
 //! the one programme without a linear term and with coefficients that sum to nu m. For k = 1 the
-//! bounds are [0, w_i]; for k = 2 they are [0, infinity) with a ridge of nu m / (2 w_i). The bias
-//! is -rho.
+//! bounds are [0, w_i]; for k = 2 they are [0, infinity) with a ridge of nu m / (2 w_i). The
+//! intercept is -rho.
 //!
 //! For k = 1 at most a fraction nu of the samples, by weight, are outside, and at least that
 //! fraction are support vectors.
@@ -47,8 +47,21 @@ pub fn one_class(weight: &[f64], nu: f64, loss: Loss) -> Result<DualProblem> {
         lower: vec![0.0; n],
         upper,
         ridge,
-        // The weights bound the start in both cases: nu of them are enough.
+        // The weights bound the start in both cases: a share nu of them is enough.
         start: fill(sum, weight.iter().copied()),
         constraint: Constraint::Sum,
     })
+}
+
+/// Roundings of a score, as a multiple of those of a single operation.
+const ROUNDINGS: f64 = 32.0;
+
+/// Returns how far outside a sample on the boundary may seem.
+///
+/// The support vectors on the boundary are outside or inside by what the solver left to do, which is
+/// the gap but not more than the tolerance, and by the rounding of scores of this size. Moved
+/// outwards by that much, the boundary has all of them inside, and at most the share nu of the samples
+/// outside.
+pub(crate) fn boundary_shift(gap: f64, tolerance: f64, size: f64) -> f64 {
+    gap.min(tolerance).max(0.0) + ROUNDINGS * f64::EPSILON * size
 }

@@ -7,8 +7,8 @@
 //! with m the sum of the weights w_i. Its dual, halved, is the one programme with linear term
 //! -K_ii / 2 and coefficients that sum to 1; the centre is a = sum_i beta_i phi(x_i). For k = 1 the
 //! bounds are [0, w_i / (nu m)]; for k = 2 they are [0, infinity) with a ridge of nu m / (4 w_i).
-//! With b the bias, R^2 = 2 b + |a|^2. For k = 2 nothing keeps R^2 from being negative when the
-//! samples are closer together than the slack that nu grants: then no point is inside.
+//! With b the intercept, R^2 = 2 b + |a|^2. For k = 2 nothing keeps R^2 from being negative, which
+//! it is when the samples are closer together than nu asks for: then no point is inside.
 //!
 //! For k = 1 at most a fraction nu of the samples, by weight, are outside, and at least that
 //! fraction are support vectors.
@@ -43,4 +43,30 @@ pub fn svdd(diagonal: &[f64], weight: &[f64], nu: f64, loss: Loss) -> Result<Dua
     }
     problem.ridge.iter_mut().for_each(|ridge| *ridge /= 2.0);
     Ok(problem)
+}
+
+/// By how many roundings the diagonal of a constant kernel may vary. One value takes a few, whatever
+/// the number of features, since those of a sum mostly cancel.
+const DIAGONAL_ROUNDINGS: f64 = 100.0;
+
+/// Returns k(x, x) if the diagonal of a precomputed kernel matrix is constant, as that of a normalised
+/// kernel is. Only then are distances to new points known, of which the matrix does not hold k(z, z).
+///
+/// Constant means to 100 roundings in the precision of the matrix, in which `epsilon` is the distance
+/// from 1 to the next number: to 1e-5 of the value in `f32`, to 2e-14 in `f64`.
+///
+/// ```
+/// use mercer::formulation::constant_diagonal;
+/// let diagonal = [2.0, 2.000001];
+/// assert!(constant_diagonal(&diagonal, f32::EPSILON.into()).is_some());
+/// assert_eq!(constant_diagonal(&diagonal, f64::EPSILON), None);
+/// ```
+pub fn constant_diagonal(diagonal: &[f64], epsilon: f64) -> Option<f64> {
+    let (low, high) = diagonal
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
+            (low.min(value), high.max(value))
+        });
+    let rounding = epsilon * low.abs().max(high.abs());
+    (high - low <= DIAGONAL_ROUNDINGS * rounding).then_some((low + high) / 2.0)
 }

@@ -1,32 +1,37 @@
-//! From inner products (or L1 distances) to kernel values, in place, while they are in L1.
+//! From inner products or distances to kernel values, in place, while they are in L1.
+//!
+//! Squared distances come from norms, |x|^2 + |z|^2 - 2 x.z, with the norms rounded as the inner
+//! product is, so that the distance of equal rows is exactly 0, and k(x, x) what it has to be.
 
-use super::Kernel;
+use super::function::Kernel;
+use crate::simd::product::Measure;
 use crate::simd::{Isa, Real, dispatch};
+
+/// The squared norms of a row and of the columns it meets; without them squared distances are given.
+#[derive(Clone, Copy)]
+pub(super) struct Norms<'a, T> {
+    pub row: T,
+    pub columns: &'a [T],
+}
 
 dispatch! {
     /// Turns inner products of one row with many columns into values of a basic kernel; for the
-    /// Laplacian the L1 distances. `norms` are the squared norms of the columns.
-    pub(super) fn finish<T: Real>(kernel: &Kernel, row_norm: T, norms: &[T], values: &mut [T]) = finish_body
+    /// Laplacian the L1 distances, and without norms squared distances for kernels of these.
+    pub(super) fn finish<T: Real>(kernel: &Kernel, norms: Option<Norms<T>>, values: &mut [T]) = finish_body
 }
 
 #[inline(always)]
 fn finish_body<T: Real, const FMA: bool>(
     kernel: &Kernel,
-    row_norm: T,
-    norms: &[T],
+    norms: Option<Norms<T>>,
     values: &mut [T],
 ) {
     match *kernel {
         Kernel::Rbf { gamma } => {
-            // -gamma |x - z|^2 = (2 gamma x.z - gamma |x|^2) - gamma |z|^2, never above 0.
-            let twice = T::from_f64(2.0 * gamma);
             let minus = T::from_f64(-gamma);
-            let row = row_norm * minus;
-            for (value, &norm) in values.iter_mut().zip(norms) {
-                let exponent =
-                    norm.multiply_add::<FMA>(minus, value.multiply_add::<FMA>(twice, row));
-                *value = exponent.smaller(T::ZERO).exponential::<FMA>();
-            }
+            of_squares::<T, FMA>(norms, values, |squared| {
+                (squared * minus).exponential::<FMA>()
+            });
         }
         Kernel::Laplacian { gamma } => {
             let minus = T::from_f64(-gamma);
@@ -36,11 +41,13 @@ fn finish_body<T: Real, const FMA: bool>(
         }
         Kernel::InverseMultiquadric { c } => {
             let c2 = T::from_f64(c * c);
-            let minus_two = T::from_f64(-2.0);
-            for (value, &norm) in values.iter_mut().zip(norms) {
-                let squared = value.multiply_add::<FMA>(minus_two, row_norm + norm);
-                *value = T::ONE / (squared.larger(T::ZERO) + c2).square_root();
-            }
+            let largest = T::from_f64(c.recip());
+            of_squares::<T, FMA>(norms, values, |squared| {
+                // Not a number where norms overflow: at an infinite distance.
+                let value = (T::ONE / (squared + c2).square_root()).larger(T::ZERO);
+                // c^2 is rounded, and its root need not be c.
+                if squared == T::ZERO { largest } else { value }
+            });
         }
         Kernel::Polynomial {
             gamma,
@@ -62,12 +69,33 @@ fn finish_body<T: Real, const FMA: bool>(
                 let t = value.multiply_add::<FMA>(gamma, coef0);
                 let e = (t.absolute() * minus_two).exponential::<FMA>();
                 let size = (T::ONE - e) / (T::ONE + e);
-                *value = if t < T::ZERO { -size } else { size };
+                let signed = if t < T::ZERO { -size } else { size };
+                // Overflow that cancels is not a number, and has no sign.
+                *value = if t <= t.absolute() { signed } else { t };
             }
         }
         // Linear needs nothing; composed kernels are taken apart in `combine`, and the tiles of
         // precomputed and user kernels are not made here.
         _ => {}
+    }
+}
+
+/// Applies a function to squared distances, which come from the norms if there are any. Where these
+/// overflow it is applied to infinity or to NaN, but never to 0.
+#[inline(always)]
+fn of_squares<T: Real, const FMA: bool>(
+    norms: Option<Norms<T>>,
+    values: &mut [T],
+    f: impl Fn(T) -> T,
+) {
+    let Some(Norms { row, columns }) = norms else {
+        values.iter_mut().for_each(|value| *value = f(*value));
+        return;
+    };
+    let minus_two = T::from_f64(-2.0);
+    for (value, &norm) in values.iter_mut().zip(columns) {
+        let squared = value.multiply_add::<FMA>(minus_two, row + norm);
+        *value = f(T::ZERO.larger(squared));
     }
 }
 
@@ -88,9 +116,11 @@ fn power<T: Real>(base: T, degree: u32) -> T {
 /// What all parts of a composed kernel are computed from: one row of a tile.
 pub(super) struct Ingredients<'a, T> {
     pub dots: &'a [T],
-    pub distances: &'a [T],
-    pub row_norm: T,
-    pub norms: &'a [T],
+    /// L1 distances.
+    pub absolutes: &'a [T],
+    /// Squared distances, where they do not come from norms.
+    pub squares: &'a [T],
+    pub norms: Option<Norms<'a, T>>,
 }
 
 impl<T: Real> Ingredients<'_, T> {
@@ -116,14 +146,28 @@ impl<T: Real> Ingredients<'_, T> {
                 let factor = T::from_f64(*factor);
                 out.iter_mut().for_each(|value| *value = *value * factor);
             }
-            Kernel::Laplacian { .. } => {
-                out.copy_from_slice(self.distances);
-                finish(isa, kernel, self.row_norm, self.norms, out);
-            }
             _ => {
-                out.copy_from_slice(self.dots);
-                finish(isa, kernel, self.row_norm, self.norms, out);
+                out.copy_from_slice(match kernel.measure(self.norms.is_none()) {
+                    Measure::Product => self.dots,
+                    Measure::Absolute => self.absolutes,
+                    Measure::Square => self.squares,
+                });
+                finish(isa, kernel, self.norms, out);
             }
+        }
+    }
+}
+
+impl Kernel {
+    /// Returns what a basic kernel is computed from; `differences` tells whether squared distances are
+    /// measured, or come from norms and inner products.
+    pub(super) fn measure(&self, differences: bool) -> Measure {
+        match self {
+            Kernel::Laplacian { .. } => Measure::Absolute,
+            Kernel::Rbf { .. } | Kernel::InverseMultiquadric { .. } if differences => {
+                Measure::Square
+            }
+            _ => Measure::Product,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Kernel values against the formulas, with error bounds that follow from them.
 
 use super::*;
+use crate::data::Samples;
+use crate::error::Error;
 use crate::simd::{Isa, Real};
 use proptest::prelude::*;
 
@@ -168,17 +170,17 @@ fn allowed<T: Real>(condition: f64, dim: usize) -> f64 {
 /// Calls [`Columns::fill`] for all rows of `left`.
 fn fill<T: Real>(columns: &Columns<T>, left: &Samples, range: std::ops::Range<usize>) -> Vec<T> {
     let index: Vec<usize> = (0..left.rows()).collect();
-    let rows = columns.pack_rows(Source::of(left), &index);
+    let rows = columns.pack_rows(left, &index).unwrap();
     // What is not written stays NaN and fails every comparison.
     let mut values = vec![T::from_f64(f64::NAN); left.rows() * range.len()];
     let mut out: Vec<&mut [T]> = values.chunks_mut(range.len()).collect();
-    assert!(columns.fill(&rows, range, &mut out, &|| false));
+    assert!(columns.fill(&rows, range, &mut out, &|| false).is_ok());
     values
 }
 
 fn new_columns<T: Real>(kernel: &Kernel, right: &Samples, isa: Isa) -> Columns<T> {
     let index: Vec<usize> = (0..right.rows()).collect();
-    Columns::new(kernel, Source::of(right), &index).with_isa(isa)
+    Columns::for_isa(isa, kernel, Centred::not(right), &index).unwrap()
 }
 
 /// Compares every value with its formula. Sparse columns are not centred, unless packed as dense.
@@ -292,11 +294,15 @@ fn a_given_center_is_used() {
     let data = Data::from_fn(30, 4, |i, j| 1e5 + noise(3, i, j));
     let center = vec![1e5 + 0.5; 4];
     let all = data.all();
-    let source = Source {
-        center: Some(&center),
-        ..Source::of(&data.dense)
+    let frame = Frame {
+        center: Some(center.clone()),
+        differences: false,
     };
-    let columns = Columns::<f32>::new(&Kernel::rbf(1.0), source, &all);
+    let rows = Centred {
+        samples: &data.dense,
+        frame: Some(&frame),
+    };
+    let columns = Columns::<f32>::new(&Kernel::rbf(1.0), rows, &all).unwrap();
     let values = fill(&columns, &data.dense, 0..30);
     for (x, values) in data.rows.iter().zip(values.chunks(30)) {
         for (z, &value) in data.rows.iter().zip(values) {
@@ -344,7 +350,7 @@ fn pool(threads: usize) -> rayon::ThreadPool {
 fn threads_change_no_bit() {
     let (left, right) = (Data::new(250, 9, 5), Data::new(1700, 9, 6));
     let coefficients: Vec<f64> = (0..2 * 1700).map(|k| noise(7, k, 0)).collect();
-    let weights = Weights::new(&coefficients, 2, vec![0..700, 700..1700]);
+    let weights = Weights::new(&coefficients, 2, vec![0..700, 700..1700]).unwrap();
     for kernel in [
         Kernel::rbf(0.2),
         Kernel::rbf(0.2) + Kernel::Laplacian { gamma: 0.1 },
@@ -376,7 +382,11 @@ fn sums<T: Real>(
 ) -> Vec<f64> {
     let mut out = vec![f64::NAN; rows.len() * weights.sums()];
     let copy = |_, sums: &[f64], out: &mut [f64]| out.copy_from_slice(sums);
-    assert!(columns.sums(samples, rows, weights, &mut out, copy, &|| false));
+    assert!(
+        columns
+            .sums(samples, rows, weights, &mut out, copy, &|| false)
+            .is_ok()
+    );
     out
 }
 
@@ -397,8 +407,8 @@ fn sums_follow<T: Real>(height: usize) {
         let cuts = [0, cut(0.1), cut(0.1), cut(0.77), columns];
         let coefficients: Vec<f64> = (0..height * columns).map(|k| noise(10, k, 0)).collect();
         let segments: Vec<_> = cuts.windows(2).map(|w| w[0]..w[1]).collect();
-        let weights = Weights::<T>::new(&coefficients, height, segments.clone());
-        let by_rows = Weights::<T>::by_rows(&coefficients, height, segments.clone());
+        let weights = Weights::<T>::new(&coefficients, height, segments.clone()).unwrap();
+        let by_rows = Weights::<T>::by_rows(&coefficients, height, segments.clone()).unwrap();
         let count = weights.sums();
         assert_eq!((count, weights.columns()), (4 * height, columns));
         for (kernel, sparse) in [
@@ -423,7 +433,11 @@ fn sums_follow<T: Real>(height: usize) {
                     }
                 };
                 let out = &mut one_by_one;
-                assert!(packed.values(&left.dense, &index, out, each, &|| false));
+                assert!(
+                    packed
+                        .values(&left.dense, &index, out, each, &|| false)
+                        .is_ok()
+                );
                 for (&i, (found, one_by_one)) in index
                     .iter()
                     .zip(found.chunks(count).zip(one_by_one.chunks(count)))
@@ -455,12 +469,12 @@ fn sums_follow<T: Real>(height: usize) {
 #[test]
 fn sums_of_given_values_are_weighted_sums() {
     let coefficients = [1.0, 2.0, 3.0, 10.0, 20.0, 30.0];
-    let weights = Weights::new(&coefficients, 2, vec![0..1, 1..3]);
+    let weights = Weights::new(&coefficients, 2, vec![0..1, 1..3]).unwrap();
     let mut values = [1.0, 1.0, 1.0, 2.0, 0.0, -1.0];
-    let sums = weights.apply(&mut values, 3);
+    let sums = weights.apply(&mut values, 3).unwrap();
     assert_eq!(sums, [1.0, 10.0, 5.0, 50.0, 2.0, 20.0, -3.0, -30.0]);
-    let single = Weights::single(&[2.0, 3.0]);
-    assert_eq!(single.apply(&mut [1.0, 10.0], 2), [32.0]);
+    let single = Weights::single(&[2.0, 3.0]).unwrap();
+    assert_eq!(single.apply(&mut [1.0, 10.0], 2).unwrap(), [32.0]);
 }
 
 #[test]
@@ -468,23 +482,31 @@ fn a_stop_is_reported() {
     use std::sync::atomic::{AtomicUsize, Ordering};
     let (left, right) = (Data::new(200, 3, 11), Data::new(1600, 3, 12));
     let columns = new_columns::<f64>(&Kernel::rbf(1.0), &right.dense, Isa::detect());
-    let rows = columns.pack_rows(Source::of(&left.dense), &left.all());
-    let weights = Weights::single(&[1.0; 1600]);
+    let rows = columns.pack_rows(&left.dense, &left.all()).unwrap();
+    let weights = Weights::single(&[1.0; 1600]).unwrap();
     // At once, and after some tiles; serial and parallel.
     for (limit, used) in [(0, 200), (2, 200), (0, 2), (1, 2)] {
         let asked = AtomicUsize::new(0);
         let stop = || asked.fetch_add(1, Ordering::Relaxed) >= limit;
         let mut values = vec![0.0; used * 1600];
         let mut out: Vec<&mut [f64]> = values.chunks_mut(1600).collect();
-        assert!(!columns.fill(&rows, 0..1600, &mut out, &stop));
+        assert!(columns.fill(&rows, 0..1600, &mut out, &stop).is_err());
         asked.store(0, Ordering::Relaxed);
         let index: Vec<usize> = (0..used).collect();
         let mut out = vec![(); used];
         let nothing = |_, _: &[f64], _: &mut [()]| {};
-        assert!(!columns.sums(&left.dense, &index, &weights, &mut out, nothing, &stop));
+        assert!(
+            columns
+                .sums(&left.dense, &index, &weights, &mut out, nothing, &stop)
+                .is_err()
+        );
         asked.store(0, Ordering::Relaxed);
         let nothing = |_, _: &[f64], _: &mut [()]| {};
-        assert!(!columns.values(&left.dense, &index, &mut out, nothing, &stop));
+        assert!(
+            columns
+                .values(&left.dense, &index, &mut out, nothing, &stop)
+                .is_err()
+        );
     }
 }
 
@@ -554,7 +576,7 @@ fn matrix_refuses_what_is_no_function_of_two_rows() {
         matrix(&Kernel::rbf(-1.0), &data.dense),
         Err(Error::Parameter { name: "gamma", .. })
     ));
-    let none = data.dense.select(&[]);
+    let none = data.dense.select(&[]).unwrap();
     assert_eq!(
         matrix(&Kernel::linear(), &none).expect("empty").dim(),
         (3, 0)
@@ -641,11 +663,169 @@ proptest! {
     }
 }
 
-/// A thread that waits for a part of what it makes may be given work that wants the same.
+// --- Scales: what holds wherever the data lie and however far they spread.
+
+/// Kernels of distances, each of width 1, and made of such.
+fn kernels_of_distances() -> Vec<Kernel> {
+    let laplacian = Kernel::laplacian(1.0);
+    let multiquadric = Kernel::inverse_multiquadric(0.7);
+    vec![
+        Kernel::rbf(1.0),
+        laplacian.clone(),
+        multiquadric.clone(),
+        2.0 * (Kernel::rbf(0.5) + laplacian.clone()),
+        laplacian * Kernel::rbf(0.3),
+        0.5 * multiquadric,
+    ]
+}
+
+/// Data that norms and inner products cannot tell apart: far from the origin, spread over many orders
+/// of magnitude, in clusters far apart. Every third row is there twice.
+fn wild(rows: usize, columns: usize, kind: usize) -> Data {
+    let spread = [1e-12, 1e-6, 1.0, 1e6, 1e9, 1e12];
+    let value = move |i: usize, j: usize| {
+        let noise = noise(kind, i, j);
+        match kind {
+            0..6 => spread[kind] * noise,
+            6 => 1e9 + noise,
+            7 => spread[j % 6] * noise,
+            8 => [0.0, 1e12, -3e5][i % 3] + noise,
+            9 => spread[i % 6] * noise,
+            10 if j == 0 => 1e15 * noise.signum(),
+            _ => 1e-3 * noise,
+        }
+    };
+    Data::from_fn(rows, columns, move |i, j| {
+        let zero = noise(kind + 50, i - usize::from(i % 3 == 2), j) > 0.8;
+        match zero {
+            true => 0.0,
+            false => value(i - usize::from(i % 3 == 2), j),
+        }
+    })
+}
+const WILD: usize = 12;
+
+fn equal_rows_have_the_value_of_the_diagonal<T: Real>() {
+    for kind in 0..WILD {
+        for columns in [1, 3, 40, 100] {
+            let data = wild(50, columns, kind);
+            for kernel in kernels_of_distances() {
+                let diagonal = T::from_f64(kernel.on_diagonal(0.0).expect("built in"));
+                for isa in Isa::available() {
+                    for samples in [&data.dense, &data.sparse] {
+                        let packed = new_columns::<T>(&kernel, samples, isa);
+                        let values = fill(&packed, samples, 0..50);
+                        for i in 0..50 {
+                            assert_eq!(values[51 * i], diagonal, "{kernel:?}, {kind}");
+                            if i % 3 == 2 {
+                                assert_eq!(values[51 * i - 1], diagonal, "{kernel:?}, {kind}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
-fn a_lock_may_be_asked_for_while_it_is_being_filled() {
-    let lock = std::sync::OnceLock::new();
-    let inner = || *get_or_make(&lock, || 1);
-    assert_eq!(*get_or_make(&lock, || inner() + 1), 1);
-    assert_eq!(*get_or_make(&lock, || unreachable!("it is there")), 1);
+fn equal_rows_are_at_distance_zero_at_every_scale() {
+    equal_rows_have_the_value_of_the_diagonal::<f32>();
+    equal_rows_have_the_value_of_the_diagonal::<f64>();
+}
+
+/// The bound that the documentation states, against sums of squared differences.
+#[test]
+fn kernels_of_distances_are_right_at_every_scale() {
+    let mut differences = 0;
+    for kind in 0..WILD {
+        for columns in [1, 3, 40, 100] {
+            let (left, right) = (wild(20, columns, kind), wild(40, columns, kind));
+            for kernel in kernels_of_distances() {
+                let size = kernel.on_diagonal(0.0).expect("built in");
+                for samples in [&right.dense, &right.sparse] {
+                    let packed = new_columns::<f64>(&kernel, samples, Isa::detect());
+                    differences += usize::from(packed.has_differences());
+                    let values = fill(&packed, &left.dense, 0..40);
+                    for (x, values) in left.rows.iter().zip(values.chunks(40)) {
+                        for (z, &value) in right.rows.iter().zip(values) {
+                            let (exact, _) = formula(&kernel, x, z, x);
+                            let error = (value - exact).abs() / size;
+                            assert!(error <= 1e-10, "{kernel:?}, {kind}: {value} not {exact}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(differences > 0, "all distances came from norms");
+}
+
+/// Data of an ordinary scale do not pay for this.
+#[test]
+fn ordinary_data_are_compared_by_norms() {
+    for (offset, gamma) in [(0.0, 0.01), (0.0, 10.0), (1e5, 1.0)] {
+        let data = Data::from_fn(60, 30, |i, j| offset + 3.0 * noise(1, i, j));
+        let kernel = Kernel::rbf(gamma);
+        let profile = kernel.profile(&data.dense, &data.all()).expect("finite");
+        assert!(!profile.frame.differences && profile.single_noise.is_finite());
+        assert!(!new_columns::<f64>(&kernel, &data.dense, Isa::detect()).has_differences());
+    }
+}
+
+/// Values in f32 are within their bounds, which are not infinite where f32 is used on ordinary data.
+#[test]
+fn errors_of_single_precision_are_within_their_bounds() {
+    let mut finite = 0;
+    let scales = [1e-3, 0.3, 1.0, 10.0];
+    for (seed, dim) in [1, 2, 7, 31, 33, 100, 700].into_iter().enumerate() {
+        for scale in scales {
+            let offset = noise(seed, 0, 0);
+            let data = Data::from_fn(24, dim, |i, j| {
+                let far = if i == 3 { 1e3 } else { 1.0 };
+                let zero = noise(seed + 9, i, j) > 0.9;
+                if zero {
+                    0.0
+                } else {
+                    scale * far * (offset + noise(seed, i, j))
+                }
+            });
+            for kernel in kernels() {
+                for samples in [&data.dense, &data.sparse] {
+                    let profile = kernel.profile(samples, &data.all()).expect("finite");
+                    if profile.single_noise.is_infinite() {
+                        continue;
+                    }
+                    let rows = Centred {
+                        samples,
+                        frame: Some(&profile.frame),
+                    };
+                    let packed = Columns::<f32>::new(&kernel, rows, &data.all()).unwrap();
+                    let values = fill(&packed, samples, 0..24);
+                    for j in 0..24 {
+                        let mut factors = [0.0; 24];
+                        factors[j] = -2.0;
+                        let bounds = profile.rounding.errors(&factors, 0.0, f32::ROUNDOFF);
+                        let sizes = profile.rounding.sizes(&factors, 0.0);
+                        for i in 0..24 {
+                            let (exact, condition) =
+                                formula(&kernel, &data.rows[i], &data.rows[j], &data.rows[i]);
+                            let rounding = 1e-13 * condition;
+                            let error = (f64::from(values[24 * i + j]) - exact).abs();
+                            assert!(
+                                2.0 * error <= bounds[i] + rounding,
+                                "{kernel:?} {scale} {dim}: {i} {j}, {error:e} > {:e}, {exact} {:?} {:?}",
+                                bounds[i],
+                                data.rows[i],
+                                data.rows[j]
+                            );
+                            assert!(2.0 * exact.abs() <= sizes[i] * (1.0 + 1e-12));
+                            finite += usize::from(bounds[i].is_finite());
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(finite > 100_000, "{finite}");
 }

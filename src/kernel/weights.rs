@@ -4,7 +4,8 @@
 //! multiplied by a value that is broadcast. Few sums are inner products. Both add up in T, but
 //! never more than [`TERMS`] terms before the result goes on in `f64`.
 
-use crate::simd::{Isa, Real, dispatch};
+use crate::error::Result;
+use crate::simd::{Isa, Real, dispatch, four_dots, inner_product, memory};
 use std::ops::Range;
 
 /// Sums of a panel.
@@ -13,8 +14,6 @@ const LANES: usize = 8;
 const FEW_SUMS: usize = 3;
 /// Terms added up in T.
 const TERMS: usize = 32;
-/// Numbers of an inner product handled together.
-const WIDE: usize = 16;
 
 /// Coefficients of several sums over the same columns.
 ///
@@ -36,41 +35,65 @@ enum Coefficients<T> {
     Panels(Vec<[T; LANES]>),
 }
 
+/// What a segment and the columns of a tile have in common.
+struct Part {
+    /// The first of its sums.
+    first: usize,
+    /// Its columns, and where they are in the tile.
+    range: Range<usize>,
+    within: Range<usize>,
+}
+
 impl<T: Real> Weights<T> {
     /// Takes `height` rows of coefficients.
-    pub fn new(coefficients: &[f64], height: usize, segments: Vec<Range<usize>>) -> Self {
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn new(coefficients: &[f64], height: usize, segments: Vec<Range<usize>>) -> Result<Self> {
         if height <= FEW_SUMS {
             return Self::by_rows(coefficients, height, segments);
         }
         let columns = coefficients.len() / height;
-        let mut panels = vec![[T::ZERO; LANES]; height.div_ceil(LANES) * columns];
+        let mut panels: Vec<[T; LANES]> =
+            memory::zeros(height.div_ceil(LANES) * columns, "packed coefficients")?;
         for (sum, row) in coefficients.chunks(columns.max(1)).enumerate() {
             let panel = &mut panels[sum / LANES * columns..];
             for (lanes, &coefficient) in panel.iter_mut().zip(row) {
                 lanes[sum % LANES] = T::from_f64(coefficient);
             }
         }
-        Weights {
+        Ok(Weights {
             coefficients: Coefficients::Panels(panels),
             columns,
             height,
             segments,
-        }
+        })
     }
 
     /// The same, for those who want some of the sums only: see [`sum`](Self::sum).
-    pub fn by_rows(coefficients: &[f64], height: usize, segments: Vec<Range<usize>>) -> Self {
-        let rows = coefficients.iter().map(|&c| T::from_f64(c)).collect();
-        Weights {
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn by_rows(
+        coefficients: &[f64],
+        height: usize,
+        segments: Vec<Range<usize>>,
+    ) -> Result<Self> {
+        let rounded = coefficients.iter().map(|&c| T::from_f64(c));
+        let rows = memory::collected(rounded, "packed coefficients")?;
+        Ok(Weights {
             coefficients: Coefficients::Rows(rows),
             columns: coefficients.len() / height.max(1),
             height,
             segments,
-        }
+        })
     }
 
     /// One sum over all columns.
-    pub fn single(coefficients: &[f64]) -> Self {
+    ///
+    /// # Errors
+    /// If there is no memory for the coefficients.
+    pub fn single(coefficients: &[f64]) -> Result<Self> {
         let all = std::iter::once(0..coefficients.len()).collect();
         Self::by_rows(coefficients, 1, all)
     }
@@ -107,64 +130,87 @@ impl<T: Real> Weights<T> {
         let Some(width) = values.first().map(|row| row.len()) else {
             return;
         };
-        // Panels are as wide as a 256-bit vector; code for wider ones was a fifth slower.
-        let isa = match self.coefficients {
-            Coefficients::Panels(_) => isa.min(Isa::Avx2),
-            Coefficients::Rows(_) => isa,
-        };
-        for (s, segment) in self.segments.iter().enumerate() {
+        for (number, segment) in self.segments.iter().enumerate() {
             let range = segment.start.max(start)..segment.end.min(start + width);
             if range.is_empty() {
                 continue;
             }
-            let within = range.start - start..range.end - start;
+            let part = Part {
+                first: number * self.height,
+                within: range.start - start..range.end - start,
+                range,
+            };
             match &self.coefficients {
-                Coefficients::Rows(rows) => {
-                    for (sum, row) in rows.chunks(self.columns).enumerate() {
-                        let at = s * self.height + sum;
-                        let coefficients = &row[range.clone()];
-                        for (values, sums) in values.chunks(4).zip(sums.chunks_mut(4 * self.sums()))
-                        {
-                            let dots = four_dots(isa, coefficients, some(values, within.clone()));
-                            for (sums, dot) in sums.chunks_mut(self.sums()).zip(dots) {
-                                sums[at] += dot;
-                            }
-                        }
-                    }
-                }
+                Coefficients::Rows(rows) => self.add_rows(isa, rows, &part, values, sums),
+                // Panels are as wide as a 256-bit vector; code for wider ones was a fifth slower.
                 Coefficients::Panels(panels) if values.len() == 1 => {
-                    let row = &values[0][within];
-                    let all: Vec<&[[T; LANES]]> = panels.chunks(self.columns).collect();
-                    for (four, panels) in all.chunks(4).enumerate() {
-                        let mut parts = [&panels[0][range.clone()]; 4];
-                        for (part, panel) in parts.iter_mut().zip(panels) {
-                            *part = &panel[range.clone()];
-                        }
-                        let found = four_panels(isa, parts, row);
-                        let found = found[..panels.len()].as_flattened();
-                        let at = four * 4 * LANES;
-                        let sums =
-                            &mut sums[s * self.height..][at..self.height.min(at + 4 * LANES)];
-                        for (sum, value) in sums.iter_mut().zip(found) {
-                            *sum += value;
-                        }
-                    }
+                    let row = &values[0][part.within.clone()];
+                    self.add_panels_of_one(isa.up_to_256_bits(), panels, &part, row, sums);
                 }
                 Coefficients::Panels(panels) => {
-                    for (p, panel) in panels.chunks(self.columns).enumerate() {
-                        let at = s * self.height + p * LANES;
-                        let lanes = LANES.min(self.height - p * LANES);
-                        let coefficients = &panel[range.clone()];
-                        for (values, sums) in values.chunks(8).zip(sums.chunks_mut(8 * self.sums()))
-                        {
-                            let rows = some(values, within.clone());
-                            let panels = eight_panels(isa, coefficients, rows);
-                            for (sums, panel) in sums.chunks_mut(self.sums()).zip(panels) {
-                                for (sum, value) in sums[at..at + lanes].iter_mut().zip(panel) {
-                                    *sum += value;
-                                }
-                            }
-                        }
+                    self.add_panels(isa.up_to_256_bits(), panels, &part, values, sums);
+                }
+            }
+        }
+    }
+
+    /// Adds the sums of a part, coefficients by rows, for four rows of values at a time.
+    fn add_rows(&self, isa: Isa, rows: &[T], part: &Part, values: &[&mut [T]], sums: &mut [f64]) {
+        for (sum, row) in rows.chunks(self.columns).enumerate() {
+            let coefficients = &row[part.range.clone()];
+            for (values, sums) in values.chunks(4).zip(sums.chunks_mut(4 * self.sums())) {
+                let dots = four_dots(isa, coefficients, some(values, part.within.clone()));
+                for (sums, dot) in sums.chunks_mut(self.sums()).zip(dots) {
+                    sums[part.first + sum] += dot;
+                }
+            }
+        }
+    }
+
+    /// Adds the sums of a part, coefficients in panels, for one row of values.
+    fn add_panels_of_one(
+        &self,
+        isa: Isa,
+        panels: &[[T; LANES]],
+        part: &Part,
+        row: &[T],
+        sums: &mut [f64],
+    ) {
+        let all: Vec<&[[T; LANES]]> = panels.chunks(self.columns).collect();
+        for (four, panels) in all.chunks(4).enumerate() {
+            let mut parts = [&panels[0][part.range.clone()]; 4];
+            for (entry, panel) in parts.iter_mut().zip(panels) {
+                *entry = &panel[part.range.clone()];
+            }
+            let found = four_panels(isa, parts, row);
+            let found = found[..panels.len()].as_flattened();
+            let at = four * 4 * LANES;
+            let sums = &mut sums[part.first..][at..self.height.min(at + 4 * LANES)];
+            for (sum, value) in sums.iter_mut().zip(found) {
+                *sum += value;
+            }
+        }
+    }
+
+    /// Adds the sums of a part, coefficients in panels, for eight rows of values at a time.
+    fn add_panels(
+        &self,
+        isa: Isa,
+        panels: &[[T; LANES]],
+        part: &Part,
+        values: &[&mut [T]],
+        sums: &mut [f64],
+    ) {
+        for (number, panel) in panels.chunks(self.columns).enumerate() {
+            let at = part.first + number * LANES;
+            let lanes = LANES.min(self.height - number * LANES);
+            let coefficients = &panel[part.range.clone()];
+            for (values, sums) in values.chunks(8).zip(sums.chunks_mut(8 * self.sums())) {
+                let rows = some(values, part.within.clone());
+                let panels = eight_panels(isa, coefficients, rows);
+                for (sums, panel) in sums.chunks_mut(self.sums()).zip(panels) {
+                    for (sum, value) in sums[at..at + lanes].iter_mut().zip(panel) {
+                        *sum += value;
                     }
                 }
             }
@@ -172,14 +218,18 @@ impl<T: Real> Weights<T> {
     }
 
     /// Returns the sums of given kernel values, `values` holding one row after another.
-    pub fn apply(&self, values: &mut [T], columns: usize) -> Vec<f64> {
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn apply(&self, values: &mut [T], columns: usize) -> Result<Vec<f64>> {
         let isa = Isa::detect();
-        let mut sums = vec![0.0; values.len() / columns.max(1) * self.sums()];
+        let count = values.len() / columns.max(1) * self.sums();
+        let mut sums = memory::zeros(count, "sums of kernel values")?;
         if columns > 0 {
             let rows: Vec<&mut [T]> = values.chunks_mut(columns).collect();
             self.accumulate(isa, 0, &rows, &mut sums);
         }
-        sums
+        Ok(sums)
     }
 }
 
@@ -190,60 +240,6 @@ fn some<'a, T, const N: usize>(rows: &'a [&mut [T]], part: Range<usize>) -> [&'a
         *slot = &row[part.clone()];
     }
     parts
-}
-
-dispatch! {
-    /// The inner products of a vector with four others.
-    fn four_dots<T: Real>(a: &[T], rows: [&[T]; 4]) -> [f64; 4] = four_dots_body
-}
-
-dispatch! {
-    /// An inner product.
-    pub(crate) fn inner_product<T: Real>(a: &[T], row: &[T]) -> f64 = inner_product_body
-}
-
-#[inline(always)]
-fn four_dots_body<T: Real, const FMA: bool>(a: &[T], rows: [&[T]; 4]) -> [f64; 4] {
-    dots::<T, FMA, 4>(a, rows)
-}
-
-#[inline(always)]
-fn inner_product_body<T: Real, const FMA: bool>(a: &[T], row: &[T]) -> f64 {
-    dots::<T, FMA, 1>(a, [row])[0]
-}
-
-#[inline(always)]
-fn dots<T: Real, const FMA: bool, const N: usize>(a: &[T], rows: [&[T]; N]) -> [f64; N] {
-    let mut totals = [0.0; N];
-    for start in (0..a.len()).step_by(TERMS * WIDE) {
-        let end = a.len().min(start + TERMS * WIDE);
-        let (a, rest) = a[start..end].as_chunks::<WIDE>();
-        let chunks = rows.map(|row| row[start..end].as_chunks::<WIDE>());
-        let mut sums = [[T::ZERO; WIDE]; N];
-        for (k, a) in a.iter().enumerate() {
-            for r in 0..N {
-                let row = &chunks[r].0[k];
-                for lane in 0..WIDE {
-                    sums[r][lane] = a[lane].multiply_add::<FMA>(row[lane], sums[r][lane]);
-                }
-            }
-        }
-        for r in 0..N {
-            let mut lanes = sums[r];
-            let mut width = WIDE / 2;
-            while width > 0 {
-                for lane in 0..width {
-                    lanes[lane] += lanes[lane + width];
-                }
-                width /= 2;
-            }
-            totals[r] += lanes[0].to_f64();
-            for (&a, &value) in rest.iter().zip(chunks[r].1) {
-                totals[r] += (a * value).to_f64();
-            }
-        }
-    }
-    totals
 }
 
 dispatch! {

@@ -7,12 +7,13 @@
 //! Invariant: `slot_of[key_of[slot]] == slot` for every occupied slot, and the list links exactly
 //! the occupied slots.
 
-use super::slab::{SLAB_BYTES, Slab};
 use crate::error::{Error, Result};
-use crate::simd::Real;
-use rayon::prelude::*;
+use crate::simd::slab::{SLAB_BYTES, Slab};
+use crate::simd::{Real, parallel};
 
 const NONE: u32 = u32::MAX;
+/// Multiplications that take as long as moving one entry of a row to another place.
+const WORK_PER_ENTRY: usize = 4;
 
 /// Least-recently-used rows of `T` under a budget of bytes.
 ///
@@ -256,7 +257,7 @@ impl<T: Real> RowCache<T> {
     }
 
     /// Lets `write` fill the leading `length` entries of distinct slots, given in their order, and
-    /// marks them valid.
+    /// then marks them valid.
     ///
     /// ```
     /// # use mercer::matrix::RowCache;
@@ -278,6 +279,33 @@ impl<T: Real> RowCache<T> {
         length: usize,
         write: impl FnOnce(&mut [&mut [T]]) -> R,
     ) -> R {
+        let written = |rows: &mut [&mut [T]]| Ok::<R, std::convert::Infallible>(write(rows));
+        let Ok(result) = self.try_fill(slots, length, written);
+        result
+    }
+
+    /// Does the same with a `write` that may fail: then the rows keep the valid entries they had.
+    ///
+    /// ```
+    /// # use mercer::matrix::RowCache;
+    /// let mut cache = RowCache::<f64>::new(10, 3, 1 << 10)?;
+    /// let slot = cache.insert(7)?;
+    /// let failed: Result<(), &str> = cache.try_fill(&[slot], 3, |_| Err("no values"));
+    /// assert_eq!((failed, cache.length(slot)), (Err("no values"), 0));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// That of `write`.
+    ///
+    /// # Panics
+    /// If a slot is named twice or `length` exceeds the row length.
+    pub fn try_fill<R, E>(
+        &mut self,
+        slots: &[u32],
+        length: usize,
+        write: impl FnOnce(&mut [&mut [T]]) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
         assert!(
             length <= self.row_length,
             "a row has at most {} entries",
@@ -285,7 +313,6 @@ impl<T: Real> RowCache<T> {
         );
         let mut position = vec![NONE; self.key_of.len()];
         for (at, &slot) in slots.iter().enumerate() {
-            self.length_of[slot as usize] = self.length_of[slot as usize].max(length);
             let earlier = std::mem::replace(&mut position[slot as usize], at as u32);
             assert_eq!(earlier, NONE, "slots are distinct");
         }
@@ -303,7 +330,12 @@ impl<T: Real> RowCache<T> {
             .collect();
         rows.sort_unstable_by_key(|&(at, _)| at);
         let mut rows: Vec<&mut [T]> = rows.into_iter().map(|(_, row)| row).collect();
-        write(&mut rows)
+        let result = write(&mut rows)?;
+        for &slot in slots {
+            let valid = &mut self.length_of[slot as usize];
+            *valid = length.max(*valid);
+        }
+        Ok(result)
     }
 
     /// Forgets a row.
@@ -358,7 +390,8 @@ impl<T: Real> RowCache<T> {
             .zip(&occupied)
             .filter_map(|(row, &occupied)| occupied.then_some(row))
             .collect();
-        slots.into_par_iter().for_each_init(Vec::new, |old, row| {
+        let work = slots.len() * order.len() * WORK_PER_ENTRY;
+        parallel::for_each(slots, work, |old: &mut Vec<T>, row| {
             old.clear();
             old.extend_from_slice(&row[..order.len()]);
             for (entry, &from) in row.iter_mut().zip(order) {
@@ -370,16 +403,12 @@ impl<T: Real> RowCache<T> {
     fn new_slot(&mut self) -> Result<u32> {
         let slot = self.key_of.len();
         if slot == self.slabs.len() * self.rows_per_slab {
-            match Slab::new(self.rows_per_slab * self.stride * size_of::<T>()) {
+            let bytes = self.rows_per_slab * self.stride * size_of::<T>();
+            match Slab::new(bytes, "a cache of kernel rows") {
                 Ok(slab) => self.slabs.push(slab),
-                Err(source) => {
+                Err(refused) if self.is_empty() => return Err(refused),
+                Err(_) => {
                     // Do with what there is.
-                    if self.is_empty() {
-                        return Err(Error::System {
-                            what: "memory for kernel rows",
-                            source: source.into(),
-                        });
-                    }
                     self.capacity = slot;
                     return Ok(self.evict());
                 }

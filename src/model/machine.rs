@@ -1,11 +1,14 @@
 //! Machine: the solution of one quadratic programme, as far as it is not zero.
 
-use super::Multiclass;
-use super::predictor::Predictor;
+use super::expansion::{Coefficients, Expansion};
+use super::multiclass::Multiclass;
+use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::qp::{Epoch, Report};
+use crate::matrix::KernelMatrix;
+use crate::qp::{DualProblem, Epoch, Monitor, Report, Solution};
+use crate::simd::threads;
 use ndarray::ArrayView2;
 
 /// A trained machine without classes: f(x) = sum_i beta_i k(x_i, x) + b.
@@ -23,7 +26,7 @@ pub struct Machine {
     pub support: Vec<usize>,
     /// Their coefficients beta.
     pub dual_coef: Vec<f64>,
-    /// The bias b.
+    /// The intercept b.
     pub intercept: f64,
     /// What the solver did.
     pub report: Report,
@@ -32,44 +35,49 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Keeps the coefficients that are not zero; `rows[i]` is the row of `beta[i]`.
-    pub(super) fn new(
-        rows: &[usize],
-        beta: &[f64],
-        intercept: f64,
-        report: Report,
-        history: Vec<Epoch>,
-    ) -> Self {
-        let kept = || rows.iter().zip(beta).filter(|&(_, &beta)| beta != 0.0);
+    /// Keeps the coefficients that are not zero; `rows[i]` is the row of coefficient i.
+    pub(super) fn new(rows: &[usize], solution: Solution) -> Self {
+        let kept = || {
+            let coefficients = rows.iter().zip(&solution.beta);
+            coefficients.filter(|&(_, &beta)| beta != 0.0)
+        };
         Machine {
             support: kept().map(|(&row, _)| row).collect(),
             dual_coef: kept().map(|(_, &beta)| beta).collect(),
-            intercept,
-            report,
-            history,
+            intercept: solution.intercept,
+            report: solution.report,
+            history: solution.history,
         }
     }
 
-    /// Returns f with its coefficients multiplied by `factor`.
-    pub(super) fn predictor(
+    /// Returns z -> factor * sum_i beta_i k(x_i, z) + intercept.
+    pub(super) fn expansion(
         &self,
         kernel: &Kernel,
         samples: &Samples,
         factor: f64,
-    ) -> Result<Predictor> {
-        let count = self.support.len();
-        let coefficients: Vec<f64> = self.dual_coef.iter().map(|beta| factor * beta).collect();
-        let coefficients = ArrayView2::from_shape((1, count), &coefficients)
-            .expect("as many coefficients as support vectors");
-        let intercept = [self.intercept];
-        Predictor::new(
-            kernel,
-            samples,
-            &self.support,
-            &[count],
-            coefficients,
-            &intercept,
-            Multiclass::OneVsOne,
-        )
+        intercept: f64,
+    ) -> Result<Expansion> {
+        let scaled: Vec<f64> = self.dual_coef.iter().map(|beta| factor * beta).collect();
+        let coefficients = Coefficients {
+            n_support: &[scaled.len()],
+            dual_coef: ArrayView2::from_shape((1, scaled.len()), &scaled)
+                .expect("as many coefficients as support vectors"),
+            intercept: &[intercept],
+            multiclass: Multiclass::OneVsOne,
+        };
+        Expansion::of_rows(kernel, samples, &self.support, &coefficients)
     }
+}
+
+/// Solves the problem of a machine that is the only one.
+pub(super) fn solve(
+    settings: &Settings,
+    problem: &DualProblem,
+    matrix: &KernelMatrix,
+    monitor: &dyn Monitor,
+) -> Result<Solution> {
+    monitor.machine(0, 1);
+    let solver = settings.solver();
+    threads::call(matrix.work(), || solver.solve(problem, matrix, monitor))
 }

@@ -1,10 +1,12 @@
 //! NuSvc: the classifier whose parameter is the share of errors.
 
-use super::{Margin, Multiclass, SvcModel};
+use super::multiclass::{Machines, Margin, Multiclass, Training};
+use super::settings::Settings;
+use super::svc::{Coded, SvcModel};
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::qp::{Monitor, Solver, Unwatched};
+use crate::qp::{Monitor, Unwatched};
 
 /// A support vector classifier in which nu, an upper bound on the share of margin errors and a
 /// lower bound on that of support vectors, takes the place of C. Of more than two classes, a pair
@@ -23,7 +25,7 @@ pub struct NuSvc {
     kernel: Kernel,
     nu: f64,
     multiclass: Multiclass,
-    solver: Solver,
+    settings: Settings,
 }
 
 solver_settings!(NuSvc, ".fit(x.view(), &[0, 1, 0, 1])", ".reports()[0]");
@@ -42,7 +44,7 @@ impl NuSvc {
             kernel,
             nu: 0.5,
             multiclass: Multiclass::OneVsOne,
-            solver: Solver::default(),
+            settings: Settings::default(),
         }
     }
 
@@ -73,13 +75,14 @@ impl NuSvc {
         self
     }
 
-    /// Trains on the rows of `x` with one label each, on the threads of the current rayon pool.
+    /// Trains on the rows of `x` with one label each, on the threads of the current rayon pool, or
+    /// of one of its own if there is none.
     ///
     /// ```
     /// # use mercer::{Kernel, NuSvc};
     /// let x = ndarray::array![[-1.0], [1.0]];
     /// let model = NuSvc::new(Kernel::linear()).fit(x.view(), &["a", "b"])?;
-    /// assert_eq!(model.decision_function(x.view())?, ndarray::array![[1.0], [-1.0]]);
+    /// assert_eq!(model.decision_function(x.view())?, ndarray::array![[-1.0], [1.0]]);
     /// # Ok::<(), mercer::Error>(())
     /// ```
     ///
@@ -122,15 +125,22 @@ impl NuSvc {
         Error: From<X::Error>,
         L: Ord + Clone,
     {
+        let coded = Coded::new(x.try_into()?, labels, weights)?;
+        let machines = self.train(&coded.samples, &coded.labels, weights, monitor)?;
+        SvcModel::new(&self.kernel, coded, machines, self.multiclass)
+    }
+
+    /// Trains the machines alone, on class numbers; rows of weight zero are left out.
+    pub(crate) fn train(
+        &self,
+        samples: &Samples,
+        labels: &[usize],
+        weights: &[f64],
+        monitor: &dyn Monitor,
+    ) -> Result<Machines> {
         let margin = Margin::Nu(self.nu);
-        let machines = (&self.kernel, &self.solver, margin, self.multiclass);
-        SvcModel::fit(
-            machines,
-            x.try_into()?,
-            labels,
-            weights,
-            |weight| weight,
-            monitor,
-        )
+        let training = Training::new(&self.kernel, samples, labels, weights, margin);
+        let training = training.solver(self.settings.solver()).monitor(monitor);
+        self.multiclass.fit(&training)
     }
 }

@@ -1,12 +1,15 @@
 //! NuSvr: the regression that finds the width of its tube.
 
-use super::{Machine, SvrModel, check_c, check_rows, check_target, take, weighty};
+use super::checks::{check_c, check_target, check_weights, rows_with_weight, take};
+use super::machine::{Machine, solve};
+use super::settings::Settings;
+use super::svr::SvrModel;
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::nu_svr;
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
-use crate::qp::{Monitor, Solver, Unwatched};
+use crate::qp::{Monitor, Unwatched};
 
 /// Support vector regression in which nu, an upper bound on the share of errors and a lower bound
 /// on that of support vectors, takes the place of the width of the tube.
@@ -23,7 +26,7 @@ pub struct NuSvr {
     kernel: Kernel,
     c: f64,
     nu: f64,
-    solver: Solver,
+    settings: Settings,
 }
 
 solver_settings!(NuSvr, ".fit(x.view(), &[0.0, 1.0, 2.0, 3.0])", ".report()");
@@ -43,7 +46,7 @@ impl NuSvr {
             kernel,
             c: 1.0,
             nu: 0.5,
-            solver: Solver::default(),
+            settings: Settings::default(),
         }
     }
 
@@ -73,7 +76,8 @@ impl NuSvr {
         self
     }
 
-    /// Trains on the rows of `x` with one target each, on the threads of the current rayon pool.
+    /// Trains on the rows of `x` with one target each, on the threads of the current rayon pool, or
+    /// of one of its own if there is none.
     ///
     /// ```
     /// # use mercer::{Kernel, NuSvr};
@@ -118,12 +122,12 @@ impl NuSvr {
         Error: From<X::Error>,
     {
         let samples = x.try_into()?;
-        check_rows(&samples, &[("y", target.len())], weights)?;
         let (machine, epsilon) = self.train(&samples, target, weights, monitor)?;
         SvrModel::new(&self.kernel, &samples, machine, epsilon)
     }
 
-    /// Trains the machine alone, and returns the width of the tube with it.
+    /// Trains the machine alone, as [`Svr::train`](super::Svr::train), and returns the width of the tube
+    /// with it.
     pub(crate) fn train(
         &self,
         samples: &Samples,
@@ -132,25 +136,20 @@ impl NuSvr {
         monitor: &dyn Monitor,
     ) -> Result<(Machine, f64)> {
         check_c(self.c)?;
-        check_target(target)?;
-        let rows = weighty(weights)?;
+        check_target(samples, target)?;
+        check_weights(samples, weights)?;
+        let rows = rows_with_weight(weights)?;
         let cost: Vec<f64> = rows.iter().map(|&row| self.c * weights[row]).collect();
         let problem = nu_svr(&take(target, &rows), &cost, self.nu)?;
         let both = [rows.as_slice(), &rows].concat();
         let matrix = KernelMatrix::new(&self.kernel, samples, both)?;
-        monitor.machine(0, 1);
-        let solution = self.solver.solve(&problem, &matrix, monitor)?;
-        let (above, below) = solution.beta.split_at(rows.len());
-        let beta: Vec<f64> = above.iter().zip(below).map(|(a, b)| a + b).collect();
+        let mut solution = solve(&self.settings, &problem, &matrix, monitor)?;
+        let below = solution.beta.split_off(rows.len());
+        for (beta, below) in solution.beta.iter_mut().zip(below) {
+            *beta += below;
+        }
         // Below zero only by the tolerance.
-        let epsilon = ((solution.biases[0] - solution.biases[1]) / 2.0).max(0.0);
-        let machine = Machine::new(
-            &rows,
-            &beta,
-            solution.bias,
-            solution.report,
-            solution.history,
-        );
-        Ok((machine, epsilon))
+        let epsilon = ((solution.intercepts[0] - solution.intercepts[1]) / 2.0).max(0.0);
+        Ok((Machine::new(&rows, solution), epsilon))
     }
 }

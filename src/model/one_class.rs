@@ -1,16 +1,22 @@
 //! OneClassSvm: novelty detection by a plane.
 
-use super::predictor::Predictor;
-use super::{Machine, check_rows, take, weighty};
+use super::checks::{check_weights, rows_with_weight, take};
+use super::detector::Detector;
+use super::expansion::Expansion;
+use super::machine::{Machine, solve};
+use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::formulation::{Loss, one_class};
+use crate::formulation::{Loss, boundary_shift, one_class};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
-use crate::qp::{Monitor, Report, Solver, Unwatched};
+use crate::qp::{Monitor, Report, Unwatched};
 
-/// A detector of novelty: the plane that parts the samples from the origin, nu being an upper bound
-/// on the share of samples outside.
+/// A detector of novelty: the plane that separates the samples from the origin, nu being an upper
+/// bound on the share of samples outside.
+///
+/// The boundary is moved outwards by what the solver left to do, at most the tolerance, and by
+/// rounding: the support vectors on it are inside.
 ///
 /// ```
 /// use mercer::{Kernel, OneClassSvm};
@@ -24,7 +30,7 @@ pub struct OneClassSvm {
     kernel: Kernel,
     nu: f64,
     loss: Loss,
-    solver: Solver,
+    settings: Settings,
 }
 
 solver_settings!(OneClassSvm, ".nu(0.9).fit(x.view())", ".report()");
@@ -44,7 +50,7 @@ impl OneClassSvm {
             kernel,
             nu: 0.5,
             loss: Loss::Linear,
-            solver: Solver::default(),
+            settings: Settings::default(),
         }
     }
 
@@ -74,7 +80,8 @@ impl OneClassSvm {
         self
     }
 
-    /// Trains on the rows of `x`, on the threads of the current rayon pool.
+    /// Trains on the rows of `x`, on the threads of the current rayon pool, or
+    /// of one of its own if there is none.
     ///
     /// ```
     /// # use mercer::{Kernel, OneClassSvm};
@@ -126,33 +133,31 @@ impl OneClassSvm {
         weights: &[f64],
         monitor: &dyn Monitor,
     ) -> Result<OneClassModel> {
-        check_rows(samples, &[], weights)?;
         let machine = self.train(samples, weights, monitor)?;
         Ok(OneClassModel {
-            predictor: machine.predictor(&self.kernel, samples, 1.0)?,
+            // Scores have no intercept.
+            expansion: machine.expansion(&self.kernel, samples, 1.0, 0.0)?,
             machine,
         })
     }
 
-    /// Trains the machine alone.
+    /// Trains the machine alone; rows of weight zero are left out.
     pub(crate) fn train(
         &self,
         samples: &Samples,
         weights: &[f64],
         monitor: &dyn Monitor,
     ) -> Result<Machine> {
-        let rows = weighty(weights)?;
+        check_weights(samples, weights)?;
+        let rows = rows_with_weight(weights)?;
         let problem = one_class(&take(weights, &rows), self.nu, self.loss)?;
         let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
-        monitor.machine(0, 1);
-        let solution = self.solver.solve(&problem, &matrix, monitor)?;
-        Ok(Machine::new(
-            &rows,
-            &solution.beta,
-            solution.bias,
-            solution.report,
-            solution.history,
-        ))
+        let solution = solve(&self.settings, &problem, &matrix, monitor)?;
+        let mut machine = Machine::new(&rows, solution);
+        let tolerance = self.settings.solver().stop().tolerance;
+        let size = machine.intercept.abs();
+        machine.intercept += boundary_shift(machine.report.gap, tolerance, size);
+        Ok(machine)
     }
 }
 
@@ -168,11 +173,21 @@ impl OneClassSvm {
 #[derive(Debug)]
 pub struct OneClassModel {
     machine: Machine,
-    predictor: Predictor,
+    expansion: Expansion,
+}
+
+impl Detector for OneClassModel {
+    fn scores(&self, samples: &Samples) -> Result<Vec<f64>> {
+        self.expansion.values(samples)
+    }
+
+    fn boundary(&self) -> f64 {
+        self.offset()
+    }
 }
 
 impl OneClassModel {
-    /// Returns the support vectors, coefficients and bias.
+    /// Returns the support vectors, coefficients and intercept, which is minus the offset.
     ///
     /// ```
     /// # use mercer::{Kernel, OneClassSvm};
@@ -201,7 +216,7 @@ impl OneClassModel {
     /// ```
     /// # use mercer::{Kernel, OneClassSvm};
     /// let model = OneClassSvm::new(Kernel::linear()).fit(ndarray::array![[2.0], [2.0]].view())?;
-    /// assert_eq!(model.offset(), 4.0);
+    /// assert!((model.offset() - 4.0).abs() < 1e-9);
     /// # Ok::<(), mercer::Error>(())
     /// ```
     pub fn offset(&self) -> f64 {
@@ -214,7 +229,8 @@ impl OneClassModel {
     /// ```
     /// # use mercer::{Kernel, OneClassSvm};
     /// let model = OneClassSvm::new(Kernel::linear()).fit(ndarray::array![[2.0], [2.0]].view())?;
-    /// assert_eq!(model.decision_function(ndarray::array![[3.0]].view())?, [2.0]);
+    /// let values = model.decision_function(ndarray::array![[3.0]].view())?;
+    /// assert!((values[0] - 2.0).abs() < 1e-9);
     /// # Ok::<(), mercer::Error>(())
     /// ```
     ///
@@ -225,7 +241,7 @@ impl OneClassModel {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        self.predictor.values(&x.try_into()?)
+        self.depths(&x.try_into()?)
     }
 
     /// Returns the decision function without its constant.
@@ -244,11 +260,10 @@ impl OneClassModel {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let values = self.decision_function(x)?;
-        Ok(values.iter().map(|value| value + self.offset()).collect())
+        self.scores(&x.try_into()?)
     }
 
-    /// Tells for each row whether it is inside.
+    /// Tells for each row whether it is inside or on the boundary.
     ///
     /// ```
     /// # use mercer::{Kernel, OneClassSvm};
@@ -264,7 +279,6 @@ impl OneClassModel {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let values = self.decision_function(x)?;
-        Ok(values.iter().map(|&value| value >= 0.0).collect())
+        self.insides(&x.try_into()?)
     }
 }

@@ -1,7 +1,32 @@
 //! The settings that all machines share.
 
-/// Gives a builder with a field `solver` the methods that set it. The literals complete the examples:
-/// how the machine is made, how it is fitted to the rows of `x`, how its report is had.
+use crate::qp::Solver;
+use std::time::Duration;
+
+/// A solver, and what was set apart from it. The two are combined only when a machine is trained, so
+/// that the order in which they were set does not matter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settings {
+    pub solver: Solver,
+    pub tolerance: Option<f64>,
+    pub max_iterations: Option<u64>,
+    pub time_limit: Option<Duration>,
+}
+
+impl Settings {
+    /// Returns the solver with all settings.
+    pub fn solver(&self) -> Solver {
+        let mut solver = self.solver;
+        let stop = solver.stop_mut();
+        stop.tolerance = self.tolerance.unwrap_or(stop.tolerance);
+        stop.max_iterations = self.max_iterations.or(stop.max_iterations);
+        stop.time_limit = self.time_limit.or(stop.time_limit);
+        solver
+    }
+}
+
+/// Gives a builder with a field `settings` the methods that set it. The literals complete the
+/// examples: the call that fits the machine to the rows of `x`, and the one that returns its report.
 macro_rules! solver_settings {
     ($type:ident, $fit:literal, $report:literal) => {
         impl $type {
@@ -15,7 +40,7 @@ macro_rules! solver_settings {
             /// assert_eq!(error.to_string(), "tol must be positive, got 0");
             /// ```
             pub fn tolerance(mut self, tolerance: f64) -> Self {
-                self.solver.stop_mut().tolerance = tolerance;
+                self.settings.tolerance = Some(tolerance);
                 self
             }
 
@@ -30,7 +55,7 @@ macro_rules! solver_settings {
             /// # Ok::<(), mercer::Error>(())
             /// ```
             pub fn max_iterations(mut self, steps: u64) -> Self {
-                self.solver.stop_mut().max_iterations = Some(steps);
+                self.settings.max_iterations = Some(steps);
                 self
             }
 
@@ -45,25 +70,48 @@ macro_rules! solver_settings {
             /// # Ok::<(), mercer::Error>(())
             /// ```
             pub fn time_limit(mut self, limit: std::time::Duration) -> Self {
-                self.solver.stop_mut().time_limit = Some(limit);
+                self.settings.time_limit = Some(limit);
                 self
             }
 
-            /// Sets the solver with all its settings.
+            /// Sets the solver with its settings. [`tolerance`](Self::tolerance),
+            /// [`max_iterations`](Self::max_iterations) and [`time_limit`](Self::time_limit) prevail
+            /// over those of the solver, whether they are called before or after.
             ///
             /// ```
             #[doc = concat!("# use mercer::{Kernel, ", stringify!($type), ", qp::{Smo, Status}};")]
             /// let x = ndarray::array![[-2.0], [3.0], [-1.0], [1.0]];
             #[doc = concat!("let machine = ", stringify!($type), "::new(Kernel::linear());")]
-            /// let smo = Smo { shrinking: false, ..Smo::default() };
-            #[doc = concat!("let model = machine.solver(smo)", $fit, "?;")]
-            #[doc = concat!("assert_eq!(model", $report, ".status, Status::Converged);")]
+            #[doc = concat!("let model = machine.max_iterations(0).solver(Smo::default())", $fit, "?;")]
+            #[doc = concat!("assert_eq!(model", $report, ".status, Status::MaxIterations);")]
             /// # Ok::<(), mercer::Error>(())
             /// ```
             pub fn solver(mut self, solver: impl Into<$crate::qp::Solver>) -> Self {
-                self.solver = solver.into();
+                self.settings.solver = solver.into();
                 self
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qp::Adatron;
+
+    #[test]
+    fn what_is_set_apart_prevails() {
+        let adatron = Adatron::new().tolerance(0.5).max_iterations(7);
+        let mut settings = Settings {
+            solver: adatron.into(),
+            ..Settings::default()
+        };
+        assert_eq!(settings.solver().stop().tolerance, 0.5);
+        settings.tolerance = Some(0.25);
+        settings.time_limit = Some(Duration::from_secs(3));
+        let solver = settings.solver();
+        assert_eq!(solver.stop().tolerance, 0.25);
+        assert_eq!(solver.stop().max_iterations, Some(7));
+        assert_eq!(solver.stop().time_limit, Some(Duration::from_secs(3)));
+    }
 }

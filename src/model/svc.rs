@@ -1,12 +1,14 @@
 //! Svc: the classifier for Rust users.
 
-use super::predictor::Predictor;
-use super::{Machines, Margin, Multiclass, check_rows};
+use super::checks::{check_lengths, check_weights};
+use super::expansion::{Coefficients, Expansion};
+use super::multiclass::{Machines, Margin, Multiclass, Training};
+use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::{Intercept, Loss};
 use crate::kernel::Kernel;
-use crate::qp::{Monitor, Report, Solver, Unwatched};
+use crate::qp::{Monitor, Report, Unwatched};
 use ndarray::Array2;
 
 /// A support vector classifier, for more than two classes one-vs-one unless told otherwise.
@@ -26,7 +28,8 @@ pub struct Svc {
     loss: Loss,
     intercept: Intercept,
     multiclass: Multiclass,
-    solver: Solver,
+    start: Option<Vec<f64>>,
+    settings: Settings,
 }
 
 solver_settings!(Svc, ".fit(x.view(), &[0, 1, 0, 1])", ".reports()[0]");
@@ -48,7 +51,8 @@ impl Svc {
             loss: Loss::Linear,
             intercept: Intercept::Free,
             multiclass: Multiclass::OneVsOne,
-            solver: Solver::default(),
+            start: None,
+            settings: Settings::default(),
         }
     }
 
@@ -58,7 +62,7 @@ impl Svc {
     /// # use mercer::{Kernel, Svc};
     /// let x = ndarray::array![[-1.0], [1.0]];
     /// let model = Svc::new(Kernel::linear()).c(0.1).fit(x.view(), &[0, 1])?;
-    /// assert_eq!(model.machines().dual_coef, ndarray::array![[0.1, -0.1]]); // both at the bound
+    /// assert_eq!(model.machines().dual_coef, ndarray::array![[-0.1, 0.1]]); // both at the bound
     /// # Ok::<(), mercer::Error>(())
     /// ```
     pub fn c(mut self, c: f64) -> Self {
@@ -73,7 +77,7 @@ impl Svc {
     /// let x = ndarray::array![[-1.0], [1.0]];
     /// let svc = Svc::new(Kernel::linear()).c(0.5).loss(Loss::Squared);
     /// let model = svc.fit(x.view(), &[0, 1])?;
-    /// assert_eq!(model.machines().dual_coef, ndarray::array![[-1.0 / 3.0, 1.0 / 3.0]] * -1.0);
+    /// assert_eq!(model.machines().dual_coef, ndarray::array![[-1.0 / 3.0, 1.0 / 3.0]]);
     /// # Ok::<(), mercer::Error>(())
     /// ```
     pub fn loss(mut self, loss: Loss) -> Self {
@@ -110,7 +114,26 @@ impl Svc {
         self
     }
 
-    /// Trains on the rows of `x` with one label each, on the threads of the current rayon pool.
+    /// Starts from given coefficients, as when the kernel or the cost has changed a little: one for
+    /// each row, negative for the first class and positive for the second, of at most the row's cost,
+    /// and with a sum of zero if the intercept is free. For two classes only.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svc};
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// let svc = Svc::new(Kernel::linear());
+    /// let model = svc.clone().start(&[-0.5, 0.5]).fit(x.view(), &[0, 1])?;
+    /// assert_eq!(model.reports()[0].iterations, 0); // nothing is left to do
+    /// assert!(svc.start(&[0.5, 0.5]).fit(x.view(), &[0, 1]).is_err());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn start(mut self, coefficients: &[f64]) -> Self {
+        self.start = Some(coefficients.to_vec());
+        self
+    }
+
+    /// Trains on the rows of `x` with one label each, on the threads of the current rayon pool, or
+    /// of one of its own if there is none.
     ///
     /// ```
     /// # use mercer::{Kernel, Samples, Svc};
@@ -161,23 +184,72 @@ impl Svc {
         Error: From<X::Error>,
         L: Ord + Clone,
     {
-        let samples = x.try_into()?;
+        let coded = Coded::new(x.try_into()?, labels, weights)?;
+        let machines = self.train(&coded.samples, &coded.labels, weights, monitor)?;
+        SvcModel::new(&self.kernel, coded, machines, self.multiclass)
+    }
+
+    /// Trains the machines alone, on class numbers; `weights[i]` times C is the cost of row i, and rows
+    /// of weight zero are left out.
+    pub(crate) fn train(
+        &self,
+        samples: &Samples,
+        labels: &[usize],
+        weights: &[f64],
+        monitor: &dyn Monitor,
+    ) -> Result<Machines> {
         if self.c.is_nan() || self.c <= 0.0 {
             return Err(Error::parameter("C", "positive", self.c));
         }
-        let cost = |weight: f64| {
+        let cost = |&weight: &f64| {
             if weight > 0.0 {
                 self.c * weight
             } else {
                 weight
             }
         };
+        let cost: Vec<f64> = weights.iter().map(cost).collect();
         let margin = Margin::Soft {
             loss: self.loss,
             intercept: self.intercept,
         };
-        let machines = (&self.kernel, &self.solver, margin, self.multiclass);
-        SvcModel::fit(machines, samples, labels, weights, cost, monitor)
+        let training = Training::new(&self.kernel, samples, labels, &cost, margin)
+            .solver(self.settings.solver())
+            .monitor(monitor);
+        self.multiclass.fit(&match &self.start {
+            Some(start) => training.start(start),
+            None => training,
+        })
+    }
+}
+
+/// Samples with class numbers in place of their labels.
+pub(super) struct Coded<L> {
+    pub samples: Samples,
+    pub labels: Vec<usize>,
+    /// The label of each number, in order.
+    classes: Vec<L>,
+}
+
+impl<L: Ord + Clone> Coded<L> {
+    /// Numbers the classes of the rows with weight.
+    ///
+    /// # Errors
+    /// If lengths differ, or a weight is negative or not finite.
+    pub fn new(samples: Samples, labels: &[L], weights: &[f64]) -> Result<Self> {
+        check_lengths(&samples, &[("y", labels.len())])?;
+        check_weights(&samples, weights)?;
+        let kept = (0..labels.len()).filter(|&i| weights[i] > 0.0);
+        let mut classes: Vec<L> = kept.map(|i| labels[i].clone()).collect();
+        classes.sort();
+        classes.dedup();
+        // Labels of rows without weight may be of no class; these rows are left out.
+        let number = |label| classes.binary_search(label).unwrap_or(0);
+        Ok(Coded {
+            labels: labels.iter().map(number).collect(),
+            samples,
+            classes,
+        })
     }
 }
 
@@ -195,54 +267,28 @@ pub struct SvcModel<L> {
     classes: Vec<L>,
     machines: Machines,
     multiclass: Multiclass,
-    predictor: Predictor,
+    expansion: Expansion,
 }
 
-impl<L: Ord + Clone> SvcModel<L> {
-    /// Trains on labels of any kind; `cost` makes C_i of a weight.
-    pub(super) fn fit(
-        (kernel, solver, margin, multiclass): (&Kernel, &Solver, Margin, Multiclass),
-        samples: Samples,
-        labels: &[L],
-        weights: &[f64],
-        cost: impl Fn(f64) -> f64,
-        monitor: &dyn Monitor,
+impl<L> SvcModel<L> {
+    pub(super) fn new(
+        kernel: &Kernel,
+        coded: Coded<L>,
+        machines: Machines,
+        multiclass: Multiclass,
     ) -> Result<Self> {
-        check_rows(&samples, &[("y", labels.len())], weights)?;
-        let kept = (0..labels.len()).filter(|&i| weights[i] > 0.0);
-        let mut classes: Vec<L> = kept.map(|i| labels[i].clone()).collect();
-        classes.sort();
-        classes.dedup();
-        // Labels of rows without weight may be of no class; these rows are left out.
-        let codes: Vec<usize> = labels
-            .iter()
-            .map(|label| classes.binary_search(label).unwrap_or(0))
-            .collect();
-        let cost: Vec<f64> = weights.iter().map(|&weight| cost(weight)).collect();
-        let machines = multiclass.fit(
-            kernel,
-            &samples,
-            &codes,
-            classes.len(),
-            &cost,
-            margin,
-            solver,
-            monitor,
-        )?;
-        let predictor = Predictor::new(
-            kernel,
-            &samples,
-            &machines.support,
-            &machines.n_support,
-            machines.dual_coef.view(),
-            &machines.intercept,
+        let coefficients = Coefficients {
+            n_support: &machines.n_support,
+            dual_coef: machines.dual_coef.view(),
+            intercept: &machines.intercept,
             multiclass,
-        )?;
+        };
+        let (samples, support) = (&coded.samples, &machines.support);
         Ok(SvcModel {
-            classes,
+            expansion: Expansion::of_rows(kernel, samples, support, &coefficients)?,
+            classes: coded.classes,
             machines,
             multiclass,
-            predictor,
         })
     }
 }
@@ -261,7 +307,7 @@ impl<L: Clone> SvcModel<L> {
         &self.classes
     }
 
-    /// Returns the support vectors, coefficients and biases.
+    /// Returns the support vectors, coefficients and intercepts.
     ///
     /// ```
     /// # use mercer::{Kernel, Svc};
@@ -288,15 +334,16 @@ impl<L: Clone> SvcModel<L> {
         &self.machines.reports
     }
 
-    /// Returns the values of all machines, shape (rows, machines): machine (i, j), i < j, is
-    /// positive for class i; machine c of one-vs-rest, with more than two classes, for c. With a precomputed kernel, row i of `x` holds the kernel values
-    /// with all training rows.
+    /// Returns the values of all machines, shape (rows, machines). That of two classes is positive for
+    /// the second; of more, machine (i, j), i < j, is positive for class i, and machine c of
+    /// one-vs-rest for class c. With a precomputed kernel, row i of `x` holds the kernel values with
+    /// all training rows.
     ///
     /// ```
     /// # use mercer::{Kernel, Svc};
     /// let x = ndarray::array![[-1.0], [1.0]];
     /// let model = Svc::new(Kernel::linear()).fit(x.view(), &[0, 1])?;
-    /// assert_eq!(model.decision_function(x.view())?, ndarray::array![[1.0], [-1.0]]);
+    /// assert_eq!(model.decision_function(x.view())?, ndarray::array![[-1.0], [1.0]]);
     /// # Ok::<(), mercer::Error>(())
     /// ```
     ///
@@ -307,7 +354,9 @@ impl<L: Clone> SvcModel<L> {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        self.predictor.decision(&x.try_into()?)
+        // None only if stopped, and nothing stops it here.
+        let decision = self.expansion.decision(&x.try_into()?, &|| false)?;
+        Ok(decision.unwrap_or_default())
     }
 
     /// Tells for each row whether no class is supported: see
@@ -329,7 +378,7 @@ impl<L: Clone> SvcModel<L> {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let decision = self.predictor.decision(&x.try_into()?)?;
+        let decision = self.decision_function(x)?;
         let classes = self.classes.len();
         Ok(self.multiclass.rejects(decision.view(), classes, threshold))
     }
@@ -351,10 +400,8 @@ impl<L: Clone> SvcModel<L> {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let winners = self.predictor.classes(&x.try_into()?)?;
-        Ok(winners
-            .into_iter()
-            .map(|class| self.classes[class].clone())
-            .collect())
+        let winners = self.expansion.predict(&x.try_into()?, &|| false)?;
+        let label = |class: usize| self.classes[class].clone();
+        Ok(winners.into_iter().flatten().map(label).collect())
     }
 }

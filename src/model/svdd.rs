@@ -1,16 +1,22 @@
 //! Svdd: novelty detection by a sphere.
 
-use super::predictor::Predictor;
-use super::{Machine, check_rows, take, weighty};
+use super::checks::{check_weights, rows_with_weight, take};
+use super::detector::Detector;
+use super::expansion::Expansion;
+use super::machine::{Machine, solve};
+use super::settings::Settings;
 use crate::data::Samples;
-use crate::error::{Error, Result};
-use crate::formulation::{Loss, svdd};
+use crate::error::{Error, Result, unless_stopped};
+use crate::formulation::{Loss, boundary_shift, constant_diagonal, svdd};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
-use crate::qp::{Monitor, Report, Solver, Unwatched};
+use crate::qp::{Monitor, Report, Unwatched};
 
 /// A detector of novelty: the smallest sphere around the samples, nu being an upper bound on the
 /// share of samples outside.
+///
+/// The boundary is moved outwards by what the solver left to do, at most the tolerance, and by
+/// rounding: the support vectors on it are inside.
 ///
 /// ```
 /// use mercer::{Kernel, Svdd};
@@ -24,7 +30,7 @@ pub struct Svdd {
     kernel: Kernel,
     nu: f64,
     loss: Loss,
-    solver: Solver,
+    settings: Settings,
 }
 
 solver_settings!(Svdd, ".nu(0.2).fit(x.view())", ".report()");
@@ -43,7 +49,7 @@ impl Svdd {
             kernel,
             nu: 0.5,
             loss: Loss::Linear,
-            solver: Solver::default(),
+            settings: Settings::default(),
         }
     }
 
@@ -65,7 +71,7 @@ impl Svdd {
     /// # use mercer::{Kernel, Svdd, formulation::Loss};
     /// let x = ndarray::array![[0.0], [10.0]];
     /// let model = Svdd::new(Kernel::linear()).nu(0.1).loss(Loss::Squared).fit(x.view())?;
-    /// // Both are outside by 0.05: their mean slack is nu / 2.
+    /// // Both are outside by 0.05, which is nu / 2.
     /// assert!((model.squared_radius() - 24.95).abs() < 1e-6);
     /// # Ok::<(), mercer::Error>(())
     /// ```
@@ -74,7 +80,8 @@ impl Svdd {
         self
     }
 
-    /// Trains on the rows of `x`, on the threads of the current rayon pool.
+    /// Trains on the rows of `x`, on the threads of the current rayon pool, or
+    /// of one of its own if there is none.
     ///
     /// ```
     /// # use mercer::{Kernel, Svdd};
@@ -121,57 +128,80 @@ impl Svdd {
         weights: &[f64],
         monitor: &dyn Monitor,
     ) -> Result<SvddModel> {
-        check_rows(samples, &[], weights)?;
-        let (machine, squared_radius) = self.train(samples, weights, monitor)?;
-        let diagonal = match self.kernel {
-            Kernel::Precomputed => Diagonal::of_matrix(samples),
-            _ => Diagonal::Kernel(self.kernel.clone()),
+        let Sphere {
+            machine,
+            squared_radius,
+            diagonal,
+        } = self.train(samples, weights, monitor)?;
+        let diagonal = match (&self.kernel, diagonal) {
+            (Kernel::Precomputed, None) => Diagonal::Unknown,
+            (Kernel::Precomputed, Some(value)) => Diagonal::Constant(value),
+            (kernel, _) => Diagonal::Kernel(kernel.clone()),
         };
         Ok(SvddModel {
-            predictor: machine.predictor(&self.kernel, samples, 2.0)?,
+            expansion: machine.expansion(&self.kernel, samples, 2.0, machine.intercept)?,
             machine,
             squared_radius,
             diagonal,
         })
     }
 
-    /// Trains the machine alone, and returns R^2 with it. Its bias is -|a|^2, so that
-    /// 2 sum_i beta_i k(x_i, z) + b - k(z, z) is minus the squared distance of z from the centre.
+    /// Trains the machine alone; rows of weight zero are left out.
     pub(crate) fn train(
         &self,
         samples: &Samples,
         weights: &[f64],
         monitor: &dyn Monitor,
-    ) -> Result<(Machine, f64)> {
-        let rows = weighty(weights)?;
+    ) -> Result<Sphere> {
+        check_weights(samples, weights)?;
+        let rows = rows_with_weight(weights)?;
         let weights = take(weights, &rows);
         let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
         let problem = svdd(matrix.diagonal(), &weights, self.nu, self.loss)?;
-        let mut solver = self.solver;
+        let tolerance = self.settings.solver().stop().tolerance;
         // The coefficients are nu m times smaller than those of the one-class machine: the same
-        // tolerance is to mean the same precision of the same boundary.
-        solver.stop_mut().tolerance /= (self.nu * weights.iter().sum::<f64>()).max(1.0);
-        monitor.machine(0, 1);
-        let solution = solver.solve(&problem, &matrix, monitor)?;
-        let support: Vec<u32> = (0..rows.len() as u32)
-            .filter(|&i| solution.beta[i as usize] != 0.0)
-            .collect();
-        let product = matrix.product(&solution.beta, &support, &|| false)?;
-        let squared_norm: f64 = support
-            .iter()
-            .zip(product.unwrap_or_default())
-            .map(|(&i, product)| solution.beta[i as usize] * product)
-            .sum();
-        let squared_radius = 2.0 * solution.bias + squared_norm;
-        let machine = Machine::new(
-            &rows,
-            &solution.beta,
-            -squared_norm,
-            solution.report,
-            solution.history,
-        );
-        Ok((machine, squared_radius))
+        // tolerance is to mean the same accuracy of the same boundary.
+        let settings = Settings {
+            tolerance: Some(tolerance / (self.nu * weights.iter().sum::<f64>()).max(1.0)),
+            ..self.settings.clone()
+        };
+        let mut solution = solve(&settings, &problem, &matrix, monitor)?;
+        let squared_norm = squared_norm(&matrix, &solution.beta)?;
+        let squared_radius = 2.0 * solution.intercept + squared_norm;
+        solution.intercept = -squared_norm;
+        let size = squared_radius.abs() + squared_norm.abs();
+        // R^2 is twice the threshold of the programme, and so is the shift.
+        let shift = 2.0 * boundary_shift(solution.report.gap, tolerance, size);
+        let constant = || constant_diagonal(matrix.diagonal(), samples.epsilon());
+        let precomputed = matches!(self.kernel, Kernel::Precomputed);
+        Ok(Sphere {
+            machine: Machine::new(&rows, solution),
+            squared_radius: squared_radius + shift,
+            diagonal: precomputed.then(constant).flatten(),
+        })
     }
+}
+
+/// What training finds.
+pub(crate) struct Sphere {
+    /// The centre. The intercept is minus its squared norm, so that 2 sum_i beta_i k(x_i, z) + b -
+    /// k(z, z) is minus the squared distance of z from it.
+    pub machine: Machine,
+    pub squared_radius: f64,
+    /// k(x, x) of a precomputed kernel, if it is the same for all rows.
+    pub diagonal: Option<f64>,
+}
+
+/// Returns beta' K beta.
+fn squared_norm(matrix: &KernelMatrix, beta: &[f64]) -> Result<f64> {
+    let support: Vec<u32> = (0..beta.len() as u32)
+        .filter(|&i| beta[i as usize] != 0.0)
+        .collect();
+    // None only if stopped, and nothing stops it here.
+    let product = unless_stopped(matrix.product(beta, &support, &|| false))?;
+    let product = product.unwrap_or_default();
+    let terms = support.iter().zip(product);
+    Ok(terms.map(|(&i, product)| beta[i as usize] * product).sum())
 }
 
 /// Where k(z, z) comes from.
@@ -185,20 +215,6 @@ enum Diagonal {
 }
 
 impl Diagonal {
-    /// A matrix with a constant diagonal is taken for that of a normalised kernel.
-    fn of_matrix(matrix: &Samples) -> Self {
-        let values = || (0..matrix.rows()).map(|i| matrix.dense_value(i, i));
-        let (low, high) = values()
-            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
-                (low.min(value), high.max(value))
-            });
-        if high - low <= 1e-6 * high.abs() {
-            Diagonal::Constant((low + high) / 2.0)
-        } else {
-            Diagonal::Unknown
-        }
-    }
-
     fn values(&self, samples: &Samples) -> Result<Vec<f64>> {
         match self {
             Diagonal::Kernel(kernel) => kernel.diagonal(samples),
@@ -227,12 +243,26 @@ pub struct SvddModel {
     machine: Machine,
     squared_radius: f64,
     diagonal: Diagonal,
-    predictor: Predictor,
+    expansion: Expansion,
+}
+
+impl Detector for SvddModel {
+    fn scores(&self, samples: &Samples) -> Result<Vec<f64>> {
+        let mut scores = self.expansion.values(samples)?;
+        for (score, own) in scores.iter_mut().zip(self.diagonal.values(samples)?) {
+            *score -= own;
+        }
+        Ok(scores)
+    }
+
+    fn boundary(&self) -> f64 {
+        self.offset()
+    }
 }
 
 impl SvddModel {
-    /// Returns the support vectors and coefficients of the centre; the bias is minus its squared
-    /// norm.
+    /// Returns the support vectors and coefficients of the centre; the intercept is minus its
+    /// squared norm.
     ///
     /// ```
     /// # use mercer::{Kernel, Svdd};
@@ -310,11 +340,7 @@ impl SvddModel {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let scores = self.score_samples(x)?;
-        Ok(scores
-            .iter()
-            .map(|score| score + self.squared_radius)
-            .collect())
+        self.depths(&x.try_into()?)
     }
 
     /// Returns minus the squared distance from the centre.
@@ -333,19 +359,10 @@ impl SvddModel {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let samples = x.try_into()?;
-        let (values, diagonal) = (
-            self.predictor.values(&samples)?,
-            self.diagonal.values(&samples)?,
-        );
-        Ok(values
-            .iter()
-            .zip(diagonal)
-            .map(|(value, own)| value - own)
-            .collect())
+        self.scores(&x.try_into()?)
     }
 
-    /// Tells for each row whether it is inside.
+    /// Tells for each row whether it is inside or on the boundary.
     ///
     /// ```
     /// # use mercer::{Kernel, Svdd};
@@ -361,7 +378,6 @@ impl SvddModel {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let values = self.decision_function(x)?;
-        Ok(values.iter().map(|&value| value >= 0.0).collect())
+        self.insides(&x.try_into()?)
     }
 }

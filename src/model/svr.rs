@@ -1,13 +1,15 @@
 //! Svr: regression for Rust users.
 
-use super::predictor::Predictor;
-use super::{Machine, check_c, check_rows, check_target, take, weighty};
+use super::checks::{check_c, check_target, check_weights, rows_with_weight, take};
+use super::expansion::Expansion;
+use super::machine::{Machine, solve};
+use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::{Intercept, Loss, svr};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
-use crate::qp::{Monitor, Report, Solver, Unwatched};
+use crate::qp::{Monitor, Report, Unwatched};
 
 /// Support vector regression with a tube of width epsilon.
 ///
@@ -26,7 +28,7 @@ pub struct Svr {
     epsilon: f64,
     loss: Loss,
     intercept: Intercept,
-    solver: Solver,
+    settings: Settings,
 }
 
 solver_settings!(Svr, ".fit(x.view(), &[0.0, 1.0, 2.0, 3.0])", ".report()");
@@ -48,7 +50,7 @@ impl Svr {
             epsilon: 0.1,
             loss: Loss::Linear,
             intercept: Intercept::Free,
-            solver: Solver::default(),
+            settings: Settings::default(),
         }
     }
 
@@ -109,7 +111,8 @@ impl Svr {
         self
     }
 
-    /// Trains on the rows of `x` with one target each, on the threads of the current rayon pool.
+    /// Trains on the rows of `x` with one target each, on the threads of the current rayon pool, or
+    /// of one of its own if there is none.
     ///
     /// ```
     /// # use mercer::{Kernel, Svr};
@@ -155,12 +158,12 @@ impl Svr {
         Error: From<X::Error>,
     {
         let samples = x.try_into()?;
-        check_rows(&samples, &[("y", target.len())], weights)?;
         let machine = self.train(&samples, target, weights, monitor)?;
         SvrModel::new(&self.kernel, &samples, machine, self.epsilon)
     }
 
-    /// Trains the machine alone.
+    /// Trains the machine alone; `weights[i]` times C is the cost of row i, and rows of weight zero are
+    /// left out.
     pub(crate) fn train(
         &self,
         samples: &Samples,
@@ -169,25 +172,19 @@ impl Svr {
         monitor: &dyn Monitor,
     ) -> Result<Machine> {
         check_c(self.c)?;
-        check_target(target)?;
+        check_target(samples, target)?;
+        check_weights(samples, weights)?;
         if !(self.epsilon.is_finite() && self.epsilon >= 0.0) {
             let allowed = "finite and not negative";
             return Err(Error::parameter("epsilon", allowed, self.epsilon));
         }
-        let rows = weighty(weights)?;
+        let rows = rows_with_weight(weights)?;
         let cost: Vec<f64> = rows.iter().map(|&row| self.c * weights[row]).collect();
         let target = take(target, &rows);
         let problem = svr(&target, &cost, self.epsilon, self.loss, self.intercept);
         let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
-        monitor.machine(0, 1);
-        let solution = self.solver.solve(&problem, &matrix, monitor)?;
-        Ok(Machine::new(
-            &rows,
-            &solution.beta,
-            solution.bias,
-            solution.report,
-            solution.history,
-        ))
+        let solution = solve(&self.settings, &problem, &matrix, monitor)?;
+        Ok(Machine::new(&rows, solution))
     }
 }
 
@@ -204,7 +201,7 @@ impl Svr {
 pub struct SvrModel {
     machine: Machine,
     epsilon: f64,
-    predictor: Predictor,
+    expansion: Expansion,
 }
 
 impl SvrModel {
@@ -215,13 +212,13 @@ impl SvrModel {
         epsilon: f64,
     ) -> Result<Self> {
         Ok(SvrModel {
-            predictor: machine.predictor(kernel, samples, 1.0)?,
+            expansion: machine.expansion(kernel, samples, 1.0, machine.intercept)?,
             machine,
             epsilon,
         })
     }
 
-    /// Returns the support vectors, coefficients and bias.
+    /// Returns the support vectors, coefficients and intercept.
     ///
     /// ```
     /// # use mercer::{Kernel, Svr};
@@ -278,6 +275,6 @@ impl SvrModel {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        self.predictor.values(&x.try_into()?)
+        self.expansion.values(&x.try_into()?)
     }
 }

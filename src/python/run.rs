@@ -1,25 +1,48 @@
-//! Running a computation on a thread pool while the calling thread watches for signals.
+//! Running a call while the thread that made it watches for signals.
+//!
+//! A small call runs on that thread, which looks for signals whenever the work asks whether to stop.
+//! Any other runs on a pool that it has for itself, and the calling thread waits: it looks for
+//! signals, tells the progress, and calls Python functions for the workers
+//! ([`threads::on_caller`]). A call inside such a function is a call like any other.
 
+use super::reserve::Reserve;
+use crate::error::Error;
 use crate::qp::{Monitor, Progress};
+use crate::simd::memory;
+use crate::simd::process::locked;
+use crate::simd::threads::{self, Failure};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-use std::time::Duration;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-/// How long the calling thread sleeps between two looks for signals.
+/// How long the calling thread goes without a look for signals.
 const POLL: Duration = Duration::from_millis(40);
 /// Looks for signals between two calls of the progress function: about ten a second.
 const POLLS_PER_PROGRESS: u32 = 2;
 
-/// What the workers are asked to poll, and where they leave their progress.
-#[derive(Default)]
+/// How large a call is, and what it may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    pub n_threads: usize,
+    pub rows: usize,
+    /// Multiplications, roughly.
+    pub work: usize,
+}
+
+/// What the work is asked to poll, and where it leaves its progress.
 pub(super) struct Watch {
     stop: AtomicBool,
+    reserve: Reserve,
     last: Mutex<Last>,
+    progress: Option<Py<PyAny>>,
+    raised: Mutex<Option<PyErr>>,
+    looks: AtomicU32,
+    /// When the next look is due, if the work runs on the calling thread: nanoseconds from the start.
+    due: Option<AtomicU64>,
+    started: Instant,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -30,81 +53,51 @@ struct Last {
 }
 
 impl Watch {
-    fn last(&self) -> std::sync::MutexGuard<'_, Last> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Monitor for Watch {
-    fn stop(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    fn machine(&self, index: usize, of: usize) {
-        let mut last = self.last();
-        (last.machine, last.machines) = (index, of);
-    }
-
-    fn progress(&self, progress: &Progress) {
-        self.last().progress = Some(*progress);
-    }
-}
-
-/// Runs `work` on a pool of `n_threads` with the GIL released. A signal whose handler raises, or a
-/// progress function that raises, makes the workers stop and the exception propagate.
-pub(super) fn interruptible<R: Send>(
-    py: Python,
-    n_threads: usize,
-    progress: Option<Py<PyAny>>,
-    work: impl FnOnce(&Watch) -> R + Send,
-) -> PyResult<R> {
-    let pool = pool(n_threads)?;
-    let watch = Watch::default();
-    py.detach(|| {
-        std::thread::scope(|scope| {
-            let (done, ended) = channel::<()>();
-            let watch = &watch;
-            let worker = std::thread::Builder::new()
-                .name("mercer".into())
-                .spawn_scoped(scope, {
-                    move || {
-                        let result = pool.install(|| work(watch));
-                        drop(done); // wakes the waiting thread, as a panic does
-                        result
-                    }
-                })?;
-            let mut raised = None;
-            let mut polls = 0;
-            while ended.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
-                polls += 1;
-                let progress = progress
-                    .as_ref()
-                    .filter(|_| polls % POLLS_PER_PROGRESS == 0);
-                if raised.is_none()
-                    && let Err(error) = look(watch, progress)
-                {
-                    watch.stop.store(true, Ordering::Relaxed);
-                    raised = Some(error);
-                }
-            }
-            let result = worker.join();
-            match (raised, result) {
-                (Some(error), _) => Err(error),
-                (None, Ok(result)) => Ok(result),
-                (None, Err(_)) => Err(PyRuntimeError::new_err(
-                    "internal error: the core panicked; please report it",
-                )),
-            }
+    fn new(progress: Option<Py<PyAny>>, scale: Scale, here: bool) -> PyResult<Self> {
+        Ok(Watch {
+            stop: AtomicBool::new(false),
+            reserve: match here {
+                true => Reserve::stand()?,
+                false => Reserve::hold(scale.rows)?,
+            },
+            last: Mutex::default(),
+            progress,
+            raised: Mutex::default(),
+            looks: AtomicU32::new(0),
+            due: here.then(|| AtomicU64::new(POLL.as_nanos() as u64)),
+            started: Instant::now(),
         })
-    })
-}
+    }
 
-/// Handles pending signals and tells the progress.
-fn look(watch: &Watch, progress: Option<&Py<PyAny>>) -> PyResult<()> {
-    Python::attach(|py| {
+    /// Looks around if the work runs on the calling thread and it is time.
+    fn look_if_due(&self) {
+        let Some(due) = &self.due else { return };
+        let now = self.started.elapsed().as_nanos() as u64;
+        if now >= due.load(Ordering::Relaxed) {
+            self.look();
+            due.store(now + POLL.as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Handles pending signals and tells the progress; an exception is a request to stop. To be called
+    /// on the calling thread.
+    fn look(&self) {
+        if self.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Err(error) = Python::attach(|py| self.handle(py)) {
+            *locked(&self.raised) = Some(error);
+            self.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn handle(&self, py: Python) -> PyResult<()> {
         py.check_signals()?;
-        let last = *watch.last();
-        if let (Some(function), Some(now)) = (progress, last.progress) {
+        let last = *locked(&self.last);
+        let looks = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
+        if let (Some(function), Some(now)) = (&self.progress, last.progress)
+            && looks.is_multiple_of(POLLS_PER_PROGRESS)
+        {
             let (machine, machines) = (last.machine, last.machines);
             function.call1(
                 py,
@@ -112,29 +105,81 @@ fn look(watch: &Watch, progress: Option<&Py<PyAny>>) -> PyResult<()> {
             )?;
         }
         Ok(())
+    }
+
+    /// Returns the result of the work, unless something else is to be raised.
+    fn finish<R>(self, result: std::result::Result<R, Failure>) -> PyResult<R> {
+        if let Some(error) = locked(&self.raised).take() {
+            return Err(error);
+        }
+        let spent = self.reserve.is_spent();
+        drop(self.reserve); // so that there is memory for what is returned
+        match result {
+            Err(Failure::Forked) => Err(PyRuntimeError::new_err(
+                "this process was forked by a function that a call of its parent was waiting for: \
+                 it cannot go on with that call",
+            )),
+            _ if spent => Err(Error::Exhausted.into()),
+            Ok(result) => Ok(result),
+            Err(Failure::Panicked) => Err(PyRuntimeError::new_err(
+                "internal error: the core panicked; please report it",
+            )),
+        }
+    }
+}
+
+impl Monitor for Watch {
+    fn stop(&self) -> bool {
+        self.look_if_due();
+        self.stop.load(Ordering::Relaxed) || self.reserve.is_spent()
+    }
+
+    fn machine(&self, index: usize, of: usize) {
+        let mut last = locked(&self.last);
+        (last.machine, last.machines) = (index, of);
+    }
+
+    fn progress(&self, progress: &Progress) {
+        locked(&self.last).progress = Some(*progress);
+    }
+}
+
+/// Does `work` with the GIL released. A signal whose handler raises, or a progress function that
+/// raises, makes the work stop and the exception propagate.
+pub(super) fn interruptible<R: Send>(
+    py: Python,
+    scale: Scale,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&Watch) -> R + Send,
+) -> PyResult<R> {
+    if scale.n_threads == 0 {
+        return Err(PyValueError::new_err("n_jobs must not be 0"));
+    }
+    let here = scale.work < threads::SMALL_CALL;
+    let watch = Watch::new(progress, scale, here)?;
+    if here {
+        let result = py.detach(|| {
+            let work = || threads::serially(|| work(&watch));
+            catch_unwind(AssertUnwindSafe(work)).map_err(|_| Failure::Panicked)
+        });
+        return watch.finish(result);
+    }
+    // With the GIL, so that no other thread forks while a pool is half made.
+    let mut lease = threads::lease(scale.n_threads).map_err(PyErr::from)?;
+    let result = py.detach(|| lease.run(POLL, || watch.look(), || work(&watch)));
+    drop(lease);
+    watch.finish(result)
+}
+
+/// Makes Python objects. If there is no memory for one of them, that is a panic inside.
+pub(super) fn objects<R>(make: impl FnOnce() -> R) -> PyResult<R> {
+    catch_unwind(AssertUnwindSafe(make)).or_else(|panic| {
+        memory::probe("the result")?;
+        resume_unwind(panic)
     })
 }
 
-type Pools = HashMap<(u32, usize), Arc<ThreadPool>>;
-
-/// Returns the pool of a size, made on first use; a forked child, in which the threads of the
-/// parent do not exist, makes its own.
-fn pool(n_threads: usize) -> PyResult<Arc<ThreadPool>> {
-    static POOLS: LazyLock<Mutex<Pools>> = LazyLock::new(Default::default);
-    if n_threads == 0 {
-        return Err(PyValueError::new_err("n_jobs must not be 0"));
-    }
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let key = (std::process::id(), n_threads);
-    if let Some(pool) = pools.get(&key) {
-        return Ok(Arc::clone(pool));
-    }
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(n_threads)
-        .thread_name(|index| format!("mercer-{index}"))
-        .build()
-        .map_err(|error| PyRuntimeError::new_err(format!("n_jobs={n_threads}: {error}")))?;
-    let pool = Arc::new(pool);
-    pools.insert(key, Arc::clone(&pool));
-    Ok(pool)
+#[pyfunction]
+pub(super) fn available_threads() -> usize {
+    threads::available()
 }

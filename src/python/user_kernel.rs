@@ -1,46 +1,51 @@
 //! A Python callable as a kernel: a function of row numbers, called with the GIL held.
+//!
+//! It is called on the thread that called into the core, which waits anyway: there it may use the
+//! core again, and Ctrl-C reaches it as it would without the core.
 
 use crate::data::Samples;
 use crate::kernel::UserKernel;
+use crate::simd::{memory, threads};
 use numpy::{IntoPyArray, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 /// The callable. It looks the rows up itself, so rows may be any objects.
-pub(super) struct Callable(Py<PyAny>);
+pub(super) struct Callable(Arc<Py<PyAny>>);
 
 impl Callable {
     pub fn new(function: Py<PyAny>) -> Self {
-        Callable(function)
+        Callable(Arc::new(function))
     }
+}
 
-    fn call(&self, rows: &[usize], columns: &[usize], out: &mut [f64]) -> PyResult<()> {
-        let numbers = |index: &[usize]| index.iter().map(|&i| i as i64).collect::<Vec<i64>>();
-        Python::attach(|py| {
-            let arguments = (
-                numbers(rows).into_pyarray(py),
-                numbers(columns).into_pyarray(py),
-            );
-            let block = self.0.call1(py, arguments)?;
-            let block: PyReadonlyArray2<f64> = block.extract(py).map_err(|_| {
-                PyValueError::new_err("kernel must return a two-dimensional float64 array")
-            })?;
-            let block = block.as_array();
-            let expected = (rows.len(), columns.len());
-            if block.dim() != expected {
-                let got = block.dim();
-                return Err(PyValueError::new_err(format!(
-                    "kernel must return an array of shape {expected:?}, got {got:?}"
-                )));
-            }
-            for (out, &value) in out.iter_mut().zip(block.iter()) {
-                *out = value;
-            }
-            Ok(())
-        })
-    }
+/// Calls the function and returns its values, row after row.
+fn ask(function: &Py<PyAny>, rows: Vec<i64>, columns: Vec<i64>) -> PyResult<Vec<f64>> {
+    let expected = (rows.len(), columns.len());
+    // Python objects that cannot be made are a panic, not an exception.
+    memory::probe("the arguments of a kernel function")?;
+    Python::attach(|py| {
+        let arguments = (rows.into_pyarray(py), columns.into_pyarray(py));
+        let block = function.call1(py, arguments)?;
+        let block: PyReadonlyArray2<f64> = block.extract(py).map_err(|_| {
+            PyValueError::new_err("kernel must return a two-dimensional float64 array")
+        })?;
+        let block = block.as_array();
+        if block.dim() != expected {
+            let got = block.dim();
+            return Err(PyValueError::new_err(format!(
+                "kernel must return an array of shape {expected:?}, got {got:?}"
+            )));
+        }
+        let values = block.iter().copied();
+        Ok(memory::collected(
+            values,
+            "the values of a kernel function",
+        )?)
+    })
 }
 
 impl fmt::Debug for Callable {
@@ -58,6 +63,10 @@ impl UserKernel for Callable {
         columns: &[usize],
         out: &mut [f64],
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        Ok(self.call(rows, columns, out)?)
+        let numbers = |index: &[usize]| index.iter().map(|&i| i as i64).collect::<Vec<i64>>();
+        let (function, rows, columns) = (Arc::clone(&self.0), numbers(rows), numbers(columns));
+        let values = threads::on_caller(move || ask(&function, rows, columns))?;
+        out.copy_from_slice(&values);
+        Ok(())
     }
 }

@@ -1,53 +1,7 @@
 //! Keerthi's two thresholds: the optimality test, independent of any solver.
 
-use super::{Constraint, DualProblem};
-
-/// One variable as the test sees it.
-#[derive(Clone, Copy)]
-pub(super) struct Point {
-    pub beta: f64,
-    /// The gradient of the smooth part of the objective.
-    pub gradient: f64,
-    pub lower: f64,
-    pub upper: f64,
-    /// The factor of |beta|.
-    pub absolute: f64,
-}
-
-impl Point {
-    pub fn may_grow(&self) -> bool {
-        self.beta < self.upper
-    }
-
-    pub fn may_shrink(&self) -> bool {
-        self.beta > self.lower
-    }
-
-    /// Tells whether it may move both ways without a kink.
-    pub fn is_free(&self) -> bool {
-        self.may_grow() && self.may_shrink() && (self.beta != 0.0 || self.absolute == 0.0)
-    }
-
-    /// How fast the objective falls when the variable grows.
-    pub fn up(&self) -> f64 {
-        -self.gradient + grow_offset(self.beta, self.absolute)
-    }
-
-    /// How fast the objective rises when the variable shrinks.
-    pub fn down(&self) -> f64 {
-        -self.gradient + shrink_offset(self.beta, self.absolute)
-    }
-}
-
-/// What |beta| adds to the descent of a variable that grows: its slope changes sign at 0.
-pub(super) fn grow_offset(beta: f64, absolute: f64) -> f64 {
-    if beta >= 0.0 { -absolute } else { absolute }
-}
-
-/// What |beta| adds to the descent of a variable that shrinks.
-pub(super) fn shrink_offset(beta: f64, absolute: f64) -> f64 {
-    if beta > 0.0 { -absolute } else { absolute }
-}
+use super::coordinates::{Coordinates, Point};
+use super::problem::{Constraint, DualProblem};
 
 /// The thresholds (m, M) of each group of variables; there are two groups if two sums are fixed,
 /// otherwise all variables are in the first.
@@ -87,13 +41,18 @@ impl Thresholds {
     /// # Panics
     /// If the lengths differ.
     pub fn of(problem: &DualProblem, beta: &[f64], gradient: &[f64]) -> Self {
+        let coordinates = Coordinates::of(problem, beta.to_vec(), gradient.to_vec());
+        Thresholds::at(&coordinates, &problem.constraint)
+    }
+
+    /// Returns the thresholds of coordinates in the order of variables.
+    pub(super) fn at(coordinates: &Coordinates, constraint: &Constraint) -> Self {
         let mut thresholds = Thresholds::empty();
-        for i in 0..beta.len() {
-            let group = problem.constraint.group(i);
-            thresholds.include(group, problem.point(i, beta[i], gradient[i]));
+        for i in 0..coordinates.len() {
+            thresholds.include(constraint.group(i), coordinates.point(i));
         }
-        if let Some(curvature) = problem.constraint.slack() {
-            thresholds.include_value(0, curvature * beta.iter().sum::<f64>());
+        if let Some(curvature) = constraint.absorber() {
+            thresholds.include_value(0, curvature * coordinates.beta.iter().sum::<f64>());
         }
         thresholds
     }
@@ -133,8 +92,11 @@ impl Thresholds {
     /// ```
     pub fn gap(&self) -> f64 {
         let gap = |group: usize| {
-            let gap = self.m[group] - self.big_m[group];
-            if gap.is_finite() { gap } else { 0.0 }
+            let (m, big_m) = (self.m[group], self.big_m[group]);
+            match m == f64::NEG_INFINITY || big_m == f64::INFINITY {
+                true => 0.0,
+                false => m - big_m,
+            }
         };
         // Without a second group the first may be below zero.
         match self.m[1] == f64::NEG_INFINITY && self.big_m[1] == f64::INFINITY {
@@ -143,30 +105,31 @@ impl Thresholds {
         }
     }
 
-    /// Returns the largest absolute value of a threshold.
+    /// Returns the size of the largest threshold.
     pub(super) fn size(&self) -> f64 {
         let finite = self.m.iter().chain(&self.big_m).filter(|t| t.is_finite());
         finite.fold(0.0, |size, threshold| size.max(threshold.abs()))
     }
 }
 
-/// Returns the bias of each group: the mean descent of its free variables; if none is free, the
+/// Returns the intercept of each group: the mean descent of its free variables; if none is free, the
 /// middle of what optimality allows.
-pub(super) fn biases(problem: &DualProblem, beta: &[f64], gradient: &[f64]) -> [f64; 2] {
-    if let Some(curvature) = problem.constraint.slack() {
-        return [curvature * beta.iter().sum::<f64>(); 2];
+pub(super) fn intercepts(coordinates: &Coordinates, constraint: &Constraint) -> [f64; 2] {
+    if let Some(curvature) = constraint.absorber() {
+        // Adding zero makes minus zero, where there is no intercept, zero.
+        return [curvature * coordinates.beta.iter().sum::<f64>() + 0.0; 2];
     }
     let (mut sum, mut free) = ([0.0; 2], [0usize; 2]);
-    for i in 0..beta.len() {
-        let point = problem.point(i, beta[i], gradient[i]);
+    for i in 0..coordinates.len() {
+        let point = coordinates.point(i);
         if point.is_free() {
-            let group = problem.constraint.group(i);
+            let group = constraint.group(i);
             sum[group] += point.up();
             free[group] += 1;
         }
     }
-    let thresholds = Thresholds::of(problem, beta, gradient);
-    let bias = |group: usize| {
+    let thresholds = Thresholds::at(coordinates, constraint);
+    let intercept = |group: usize| {
         if free[group] > 0 {
             return sum[group] / free[group] as f64;
         }
@@ -178,8 +141,8 @@ pub(super) fn biases(problem: &DualProblem, beta: &[f64], gradient: &[f64]) -> [
             (false, false) => 0.0,
         }
     };
-    match problem.constraint {
-        Constraint::TwoSums(_) => [bias(0), bias(1)],
-        _ => [bias(0); 2],
+    match constraint.groups() {
+        2 => [intercept(0), intercept(1)],
+        _ => [intercept(0); 2],
     }
 }

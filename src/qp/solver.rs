@@ -1,8 +1,14 @@
 //! Solver: one of the two, for those who let the user choose.
 
-use super::{Adatron, DualProblem, Monitor, Smo, Solution, StopRule};
+use super::adatron::Adatron;
+use super::control::{Monitor, StopRule};
+use super::driver::{self, Method, Run, State};
+use super::problem::DualProblem;
+use super::report::Solution;
+use super::smo::Smo;
+use super::task::Task;
 use crate::error::Result;
-use crate::matrix::{KernelMatrix, KernelRows};
+use crate::matrix::{CachedRows, KernelMatrix, KernelRows, Precision};
 use std::time::Instant;
 
 /// A solver with its settings.
@@ -60,7 +66,7 @@ impl Solver {
         matrix: &KernelMatrix,
         monitor: &dyn Monitor,
     ) -> Result<Solution> {
-        self.solve_on(problem, &mut KernelRows::new(matrix), monitor)
+        driver::solve(self, problem, &mut KernelRows::new(matrix), monitor)
     }
 
     /// Solves a problem with rows that have served others before.
@@ -86,10 +92,7 @@ impl Solver {
         rows: &mut KernelRows,
         monitor: &dyn Monitor,
     ) -> Result<Solution> {
-        match self {
-            Solver::Smo(smo) => smo.solve_on(problem, rows, monitor),
-            Solver::Adatron(adatron) => adatron.solve_on(problem, rows, monitor),
-        }
+        driver::solve(self, problem, rows, monitor)
     }
 
     /// Returns when to stop.
@@ -132,5 +135,44 @@ impl Solver {
         let limit = &mut self.stop_mut().time_limit;
         *limit = limit.map(|limit| limit.saturating_sub(started.elapsed()));
         self
+    }
+}
+
+impl Method for Solver {
+    fn stop_rule(&self) -> &StopRule {
+        self.stop()
+    }
+
+    fn cache_bytes(&self) -> Option<usize> {
+        match self {
+            Solver::Smo(smo) => smo.cache_bytes,
+            Solver::Adatron(adatron) => adatron.cache_bytes,
+        }
+    }
+
+    fn far(&self) -> f64 {
+        match self {
+            Solver::Smo(smo) => smo.far(),
+            Solver::Adatron(adatron) => adatron.far(),
+        }
+    }
+
+    fn check(&self, problem: &DualProblem, matrix: &KernelMatrix) -> Result<()> {
+        match self {
+            Solver::Smo(smo) => smo.check(problem, matrix),
+            Solver::Adatron(adatron) => adatron.check(problem, matrix),
+        }
+    }
+
+    fn begin<'a, 'm: 'a, T: Precision>(
+        &'a self,
+        task: Task<'a, 'm>,
+        rows: CachedRows<'m, T>,
+        state: State,
+    ) -> Box<dyn Run<'m, T> + 'a> {
+        match self {
+            Solver::Smo(smo) => smo.begin(task, rows, state),
+            Solver::Adatron(adatron) => adatron.begin(task, rows, state),
+        }
     }
 }

@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub mod machines;
+pub mod naive;
 pub mod oracle;
 pub mod pairs;
 pub mod problems;

@@ -26,7 +26,15 @@ pub fn pairs(problem: &Problem, classes: usize, one: bool) -> Vec<Pair> {
                 .into_iter()
                 .filter(|&row| [i, j].contains(&problem.class[row]))
                 .collect();
-            let sign = |&row: &usize| if problem.class[row] == i { 1.0 } else { -1.0 };
+            // Of two classes the second is positive, of a pair of more the first.
+            let positive = if classes == 2 { j } else { i };
+            let sign = |&row: &usize| {
+                if problem.class[row] == positive {
+                    1.0
+                } else {
+                    -1.0
+                }
+            };
             let mut features = Features::new(&problem.kernel, &problem.rows(&rows));
             let fresh = problem.fresh.rows().into_iter();
             let mut fresh: Vec<Vec<f64>> = fresh.map(|z| features.of(z)).collect();

@@ -71,9 +71,9 @@ fn groups(problem: &DualProblem) -> Vec<Vec<usize>> {
 }
 
 /// m - M: how far the most violating pair is from agreeing, in the worse group. |beta| has a slope
-/// for either side. Where no sum is kept, the bias is known, and is one of those to agree.
+/// for either side. Where no sum is kept, the intercept is known, and is one of those to agree.
 pub fn gap(problem: &DualProblem, beta: &[f64], gradient: &[f64]) -> f64 {
-    let bias = match problem.constraint {
+    let intercept = match problem.constraint {
         Constraint::None => Some(0.0),
         Constraint::Penalized => Some(beta.iter().sum::<f64>()),
         _ => None,
@@ -81,8 +81,8 @@ pub fn gap(problem: &DualProblem, beta: &[f64], gradient: &[f64]) -> f64 {
     let mut worst = 0.0f64;
     for group in groups(problem) {
         let (mut m, mut big_m) = (f64::NEG_INFINITY, f64::INFINITY);
-        if let Some(bias) = bias {
-            (m, big_m) = (bias, bias);
+        if let Some(intercept) = intercept {
+            (m, big_m) = (intercept, intercept);
         }
         for i in group {
             let kink = |positive: bool| {

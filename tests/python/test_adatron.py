@@ -104,13 +104,13 @@ def test_the_objective_never_falls(fit_intercept, eta):
     X, y = load_ionosphere(return_X_y=True)
     model = SVC(solver="adatron", eta=eta, fit_intercept=fit_intercept, C=2.0).fit(X, y)
     history = model.history_
-    assert list(history) == ["objective", "margin", "bias", "gap"]
+    assert list(history) == ["objective", "margin", "intercept", "gap"]
     assert all(len(values) == model.n_iter_[0] for values in history.values())
     # Up to the rounding of kernel rows in float32.
     assert np.diff(history["objective"]).min() >= -1e-6 * history["objective"][-1]
     assert history["gap"][-1] <= 1.05e-3
     assert history["objective"][-1] == pytest.approx(-model.report_.objective, rel=1e-6)
-    assert history["bias"][-1] == pytest.approx(model.intercept_[0], abs=1e-9)
+    assert history["intercept"][-1] == pytest.approx(model.intercept_[0], abs=1e-9)
 
 
 def mirror_symmetry(seed, n_patterns=200, n_inputs=30):
@@ -155,12 +155,11 @@ def test_solver_is_one_of_two():
         assert not {"solver", "eta"} & set(machine().get_params())
 
 
-def test_options_of_the_core_are_known_by_name():
-    samples = _core.Samples.dense(np.eye(2))
+def test_settings_of_the_core_are_known_by_name():
     with pytest.raises(TypeError, match="unexpected keyword argument 'tolerance'"):
-        _core.fit_one_class(  # type: ignore[call-arg]
-            samples, np.ones(2), _core.Kernel.linear(), nu=0.5, squared=False, tolerance=1.0
-        )
+        _core.Settings(tolerance=1.0)
+    with pytest.raises(TypeError, match=r"missing .* required keyword arguments: 'solver', 'eta'"):
+        _core.Settings(tol=1.0)
 
 
 def test_history_is_for_adatron_and_for_each_machine():

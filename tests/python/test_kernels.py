@@ -216,10 +216,11 @@ def test_what_cannot_be_combined(other):
 def test_nested_parameters():
     kernel = RBF(sigma=1.5) + 0.1 * Polynomial()
     assert kernel.get_params()["right__kernel__degree"] == 3
-    kernel.set_params(left__sigma=2.0, right__factor=0.5, right__kernel__degree=2)
-    assert kernel == RBF(sigma=2.0) + 0.5 * Polynomial(degree=2)
-    kernel.set_params(left=Linear())
-    assert kernel == Linear() + 0.5 * Polynomial(degree=2)
+    other = kernel.replace(left__sigma=2.0, right__factor=0.5, right__kernel__degree=2)
+    assert other == RBF(sigma=2.0) + 0.5 * Polynomial(degree=2)
+    assert other.replace(left=Linear()) == Linear() + 0.5 * Polynomial(degree=2)
+    assert other.replace(left=RBF(), left__sigma=3.0) == RBF(sigma=3.0) + other.right
+    assert kernel == RBF(sigma=1.5) + 0.1 * Polynomial()
 
 
 @pytest.mark.parametrize(
@@ -227,7 +228,33 @@ def test_nested_parameters():
 )
 def test_unknown_parameters(name):
     with pytest.raises(ValueError, match=f"{name.split('__')[-1]}|sigma__x"):
-        (RBF() + Linear()).set_params(**{name: 1.0})
+        (RBF() + Linear()).replace(**{name: 1.0})
+
+
+@given(kernel=_expressions())
+@settings(max_examples=80, deadline=None, derandomize=True)
+def test_kernels_cannot_be_changed(kernel):
+    # They are hashable, and one that changes would be lost in a set.
+    members = {kernel}
+    for name in [*kernel.get_params(deep=False), "other"]:
+        with pytest.raises(AttributeError):
+            setattr(kernel, name, 1.0)
+        with pytest.raises(AttributeError):
+            delattr(kernel, name)
+    assert kernel in members
+    assert not hasattr(kernel, "set_params")  # scikit-learn would expect it to change the kernel
+
+
+def test_an_estimator_replaces_its_kernel():
+    kernel = RBF(sigma=1.5)
+    model = SVC(kernel=kernel).set_params(kernel__sigma=3.0, C=2.0)
+    assert (model.kernel, model.C, kernel) == (RBF(sigma=3.0), 2.0, RBF(sigma=1.5))
+    model.set_params(kernel__left__gamma=2.0, kernel=RBF() + Linear())
+    assert model.kernel == RBF(gamma=2.0) + Linear()
+    with pytest.raises(ValueError, match="kernel"):
+        SVC().set_params(kernel__sigma=3.0)
+    with pytest.raises(ValueError, match="width"):
+        model.set_params(kernel__width=3.0)
 
 
 def test_an_estimator_shows_and_clones_the_parameters():

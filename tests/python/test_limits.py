@@ -12,8 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from variants import ESTIMATORS, VARIANTS, machine, target, values
 
 from mercer import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
-from mercer._report import MachineReport, Report
-from mercer._verbose import ProgressLine
+from mercer.model_selection import sigma_path
+from mercer.report import MachineReport, Report
+from mercer.svm._verbose import ProgressLine
 
 
 @pytest.fixture(scope="module")
@@ -278,3 +279,12 @@ def test_progress_of_several_machines():
     stream = _Terminal(is_terminal=True)
     ProgressLine("SVC", stream)(1, 3, 10, 0.5, 0.1)
     assert stream.text == "\r[SVC] machine 2 of 3, 10 iterations, gap 0.5, 0.1 s"
+
+
+def test_warnings_point_at_the_caller():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning) as by_fit:
+        SVC(max_iter=1).fit(X, y)
+    with pytest.warns(ConvergenceWarning) as by_path:
+        sigma_path(X[:100], y[:100], sigmas=[1.0], max_iter=1)
+    assert by_fit[0].filename == by_path[0].filename == __file__

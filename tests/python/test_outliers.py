@@ -250,5 +250,5 @@ def test_blocks_of_rows_are_the_same(rows, estimator, monkeypatch):
         model = estimator(kernel=kernel).fit(Z)
         whole = model.decision_function(Z)
         with monkeypatch.context() as patch:
-            patch.setattr("mercer._sources._BLOCK_ROWS", 7)
+            patch.setattr("mercer.svm._sources._BLOCK_ROWS", 7)
             np.testing.assert_allclose(model.decision_function(Z), whole, rtol=1e-6, atol=1e-9)

@@ -109,7 +109,9 @@ def test_bad_arguments(board):
     model = SVC().fit(X, y)
     with pytest.raises(ValueError, match=r"X must have shape \(n_samples, 2\), got \(200, 3\)"):
         decision_boundary(model, np.ones((200, 3)), y)
-    with pytest.raises(ValueError, match="y must have one label for each row of X, 200: 199"):
+    with pytest.raises(
+        ValueError, match="y must have one label for each row of X, got 199 for 200"
+    ):
         decision_boundary(model, X, y[1:])
     with pytest.raises(ValueError, match="resolution must be at least 2, got 1"):
         decision_boundary(model, X, y, resolution=1)

@@ -304,7 +304,7 @@ def test_labels_on_the_very_boundary(cancer, C):
         below, above = np.where(positive, below, middle), np.where(positive, middle, above)
         rows = np.vstack([below, above])
         np.testing.assert_array_equal(
-            model.predict(rows), model.classes_[(model.decision_function(rows) > 0.0).astype(int)]
+            model.predict(rows), model.classes_[(model.decision_function(rows) >= 0.0).astype(int)]
         )
 
 
@@ -342,7 +342,7 @@ def test_blocks_of_rows_are_the_same(wine, monkeypatch):
         model = SVC(kernel=kernel).fit(Z, y)
         whole = model.decision_function(Z)
         with monkeypatch.context() as patch:
-            patch.setattr("mercer._sources._BLOCK_ROWS", 7)
+            patch.setattr("mercer.svm._sources._BLOCK_ROWS", 7)
             np.testing.assert_allclose(model.decision_function(Z), whole, rtol=1e-6)
 
 
@@ -369,4 +369,6 @@ def test_large_costs_alone_do_not_ask_for_double_precision():
     model = SVC(C=1000.0, gamma=1.0).fit(X, y)
     assert model.report_.gap <= 1.1 * model.tol
     values = model.report_.kernel_evaluations / (len(X) * len(model.support_))
-    assert values < 2.2  # 3.4 with rows in float64 at the end
+    # Confirming a gap that is a bound computes up to all gradients again, once: 0.9 of these 2.7.
+    # Rows in float64 at the end would add another 1.5.
+    assert values < 3.0

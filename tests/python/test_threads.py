@@ -92,39 +92,56 @@ def test_fits_at_the_same_time():
         np.testing.assert_array_equal(model.predict(X), expected.predict(X))
 
 
-def test_the_array_may_change_during_training():
-    # The core trains on its own copy.
+def test_the_array_may_change_and_go_after_training():
+    # Rows are not copied for training, but a model has copies of its support vectors.
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(2000, 10)), rng.integers(2, size=2000)
-    expected = SVC(gamma=0.1).fit(X, y)
-    changed = X.copy()
-    seen = []
+    X, y, new = rng.normal(size=(200, 10)), rng.integers(2, size=200), rng.normal(size=(50, 10))
+    model = SVC(gamma=0.1).fit(X, y)
+    expected = model.decision_function(new)
+    X[:] = np.nan
+    np.testing.assert_array_equal(model.decision_function(new), expected)
+    assert not np.shares_memory(model.support_vectors_, X)
 
-    def spoil(machine, n_machines, iterations, gap, seconds):
-        seen.append(iterations)
-        changed[:] = 0.0
 
-    samples = _core.Samples.dense(changed)
-    changed[:] = np.nan
-    fit = _core.fit_svc(
-        samples,
-        y,
-        np.ones(2000),
-        _core.Kernel.rbf(0.1),
-        squared=False,
-        intercept="free",
-        multiclass="ovo",
-        tol=1e-3,
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_in_order_stay_where_they_are(dtype):
+    X = np.random.default_rng(0).normal(size=(50, 4)).astype(dtype)
+    before = sys.getrefcount(X)
+    samples = _core.Samples.dense(X)
+    assert sys.getrefcount(X) == before + 1  # shared, so kept alive
+    kernel = _core.Kernel.rbf(0.1)
+    expected = kernel.matrix(samples, samples, 1)
+    del samples
+    assert sys.getrefcount(X) == before
+    samples = _core.Samples.dense(X.copy())  # of which nothing else is left
+    np.testing.assert_array_equal(kernel.matrix(samples, samples, 1), expected)
+    for other in (np.asfortranarray(X), np.hstack([X, X])[:, :4], X[::-1][::-1], X.copy()[:, ::-1]):
+        samples = _core.Samples.dense(other)
+        values = kernel.matrix(samples, samples, 1)
+        np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+
+def test_results_are_handed_over_once():
+    X, y = np.array([[0.0], [1.0], [3.0]]), np.array([0, 1, 1])
+    settings = _core.Settings(
         solver="smo",
         eta=1.0,
+        tol=1e-3,
         shrinking=True,
         cache_bytes=None,
         max_iter=-1,
         max_time=None,
-        n_threads=thread_count(None),
-        progress=spoil,
+        n_threads=1,
     )
-    np.testing.assert_array_equal(fit.dual_coef, -expected.dual_coef_)
+    formulation = _core.Formulation.svc(squared=False, intercept="free", multiclass="ovo")
+    kernel, samples = _core.Kernel.linear(), _core.Samples.dense(X)
+    fit = formulation.fit(kernel, samples, y, np.ones(3), settings)
+    for name in ("support", "n_support", "dual_coef", "intercept"):
+        assert getattr(fit, name) is getattr(fit, name)
+    with pytest.raises(ValueError, match="sample_weight must have 3 entries, one per row of X"):
+        formulation.fit(kernel, samples, y, np.ones(2), settings)
+    with pytest.raises(ValueError, match="y must have 3 entries, one per row of X, got 2"):
+        formulation.fit(kernel, samples, y[:2], np.ones(3), settings)
 
 
 _LONG_FIT = """

@@ -1,8 +1,8 @@
 //! The step of the Adatron: where it takes one variable.
 
-use crate::qp::kkt::Point;
+use crate::qp::coordinates::Point;
 
-/// Returns where a step takes a variable; its gradient includes the bias.
+/// Returns where a step takes a variable; its gradient includes the intercept.
 pub(super) fn stepped(point: &Point, curvature: f64, eta: f64) -> f64 {
     if curvature <= 0.0 {
         return lowest_end(point, curvature);

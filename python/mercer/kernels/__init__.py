@@ -1,0 +1,31 @@
+"""Kernel functions that can be added, multiplied, scaled, compared, tuned and called.
+
+Every estimator takes one as its `kernel`::
+
+    SVC(kernel=RBF(sigma=1.5) + 0.1 * Linear())
+
+The parameters of a kernel are parameters of the estimator too, so a grid search can reach them:
+``kernel__sigma``, or ``kernel__left__sigma`` and ``kernel__right__factor`` in the example above.
+"""
+
+from mercer.kernels._functions import (
+    RBF,
+    InverseMultiquadric,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sigmoid,
+)
+from mercer.kernels._kernel import Product, Scaled, Sum
+
+__all__ = [
+    "RBF",
+    "InverseMultiquadric",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "Product",
+    "Scaled",
+    "Sigmoid",
+    "Sum",
+]

@@ -1,0 +1,45 @@
+"""The numbers that 'scale' and 'auto' stand for."""
+
+from math import isfinite
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer._data import MatrixLike, variance
+from mercer._params import check_gamma
+
+__all__ = ["Gamma", "Gammas"]
+
+#: A factor, or the rule that finds it for given rows.
+Gamma: TypeAlias = float | Literal["scale", "auto"]
+
+
+class Gammas:
+    """The numbers that 'scale' and 'auto' stand for on the rows of `X`, weighted if need be."""
+
+    def __init__(self, X: MatrixLike, weight: NDArray[np.float64] | None) -> None:
+        self._X = X
+        self._weight = weight
+        self._scale: float | None = None
+
+    def number(self, gamma: Any) -> float:
+        """Return `gamma` as a number."""
+        checked = check_gamma(gamma)
+        if isinstance(checked, float):
+            return checked
+        if checked == "auto":
+            return 1.0 / int(self._X.shape[1])
+        # Not a cached_property: up to Python 3.11 that has a lock, which a fork may catch.
+        if self._scale is None:
+            self._scale = self._find_scale()
+        return self._scale
+
+    def _find_scale(self) -> float:
+        spread = variance(self._X, self._weight)
+        if not isfinite(spread):
+            raise ValueError(
+                "gamma='scale' needs the variance of X, which overflows: "
+                "scale X, or give gamma as a number"
+            )
+        return 1.0 / (self._X.shape[1] * spread) if spread > 0.0 else 1.0

@@ -1,0 +1,284 @@
+"""What every kernel can do: be added, multiplied, scaled, compared, tuned and called."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from mercer import _core
+from mercer._data import MatrixLike, check_rows, make_samples
+from mercer._params import check_non_negative
+from mercer._threads import thread_count
+from mercer.kernels._gamma import Gammas
+
+__all__ = ["Kernel", "Product", "Scaled", "Sum", "is_default"]
+
+
+@dataclass(frozen=True, repr=False)
+class Kernel(ABC):
+    """A kernel function k(x, z): what all kernels of `mercer.kernels` can do.
+
+    ``a + b`` and ``a * b`` are kernels again, and so is ``2.0 * a``. Kernels are equal if they are
+    built in the same way from equal parameters. They cannot be changed: `replace` makes another
+    one. Parameters are checked when the kernel is used.
+
+    Each kernel is a frozen dataclass whose fields are its parameters. Users do not derive from
+    this class: a kernel of their own is a callable.
+    """
+
+    # NumPy's scalars leave ``np.float64(2.0) * kernel`` to the kernel.
+    __array_ufunc__ = None
+
+    #: How tightly the repr binds: 0 for a sum, 1 for a product, 2 for a call.
+    _tightness: ClassVar[int] = 2
+
+    @abstractmethod
+    def _with_numbers(self, gammas: Gammas) -> "Kernel":
+        """Return this kernel with every parameter checked and turned into a number."""
+
+    @abstractmethod
+    def _build(self) -> _core.Kernel:
+        """Return the core's form of a kernel whose parameters are numbers."""
+
+    def _fitted_to(self, X: MatrixLike, weight: NDArray[np.float64] | None = None) -> "Kernel":
+        """Return this kernel with numbers for the parameters that depend on the rows of `X`."""
+        return self._with_numbers(Gammas(X, weight))
+
+    def __call__(self, A: MatrixLike, B: MatrixLike | None = None) -> NDArray[np.float64]:
+        """Compute all kernel values between the rows of two matrices.
+
+        Parameters
+        ----------
+        A : {array-like, sparse matrix} of shape (n_rows_A, n_features)
+            The first rows. ``gamma='scale'`` and ``'auto'`` refer to them.
+        B : {array-like, sparse matrix} of shape (n_rows_B, n_features), default=None
+            The second rows, those of `A` if None.
+
+        Returns
+        -------
+        ndarray of shape (n_rows_A, n_rows_B), float64
+            The values k(a, b).
+        """
+        A = check_rows(A, "A")
+        kernel = self._fitted_to(A)._build()
+        if B is None:
+            a = b = make_samples(A)
+        else:
+            A, B = _alike(A, check_rows(B, "B"))
+            a, b = make_samples(A), make_samples(B)
+        return kernel.matrix(a, b, thread_count(None))
+
+    def __add__(self, other: Any) -> "Kernel":
+        """Return the sum with another kernel."""
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Any) -> "Kernel":
+        """Return the product with another kernel or a non-negative number."""
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return self.__rmul__(other)
+
+    def __rmul__(self, other: Any) -> "Kernel":
+        """Return the product with a non-negative number."""
+        if isinstance(other, Real) and not isinstance(other, bool | np.bool_):
+            return Scaled(other, self)  # type: ignore[arg-type]
+        return NotImplemented
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of the kernels this one is built from, as
+            ``left__gamma``.
+
+        Returns
+        -------
+        dict
+            Names and values.
+        """
+        params = {name: getattr(self, name) for name in self._names()}
+        if deep:
+            for name, value in list(params.items()):
+                if isinstance(value, Kernel):
+                    inner = value.get_params()
+                    params.update({f"{name}__{key}": value for key, value in inner.items()})
+        return params
+
+    def replace(self, **params: Any) -> "Kernel":
+        """Return this kernel with other parameters.
+
+        Parameters
+        ----------
+        **params : dict
+            Names, as `get_params` shows them, and values.
+
+        Returns
+        -------
+        Kernel
+            A new kernel; this one stays as it is.
+        """
+        nested: dict[str, dict[str, Any]] = {}
+        changed: dict[str, Any] = {}
+        names = self._names()
+        for key, value in params.items():
+            name, separator, rest = key.partition("__")
+            if name not in names or (separator and not isinstance(getattr(self, name), Kernel)):
+                raise ValueError(f"{key!r} is not a parameter of {self!r}, which has {names}")
+            if separator:
+                nested.setdefault(name, {})[rest] = value
+            else:
+                changed[name] = value
+        for name, inner in nested.items():
+            changed[name] = changed.get(name, getattr(self, name)).replace(**inner)
+        return replace(self, **changed)
+
+    def _names(self) -> list[str]:
+        return [field.name for field in fields(self)]
+
+    def __repr__(self) -> str:
+        """Return Python code that makes this kernel."""
+        arguments = [
+            f"{field.name}={shown(getattr(self, field.name))}"
+            for field in fields(self)
+            if not is_default(getattr(self, field.name), field.default)
+        ]
+        return f"{type(self).__name__}({', '.join(arguments)})"
+
+
+@dataclass(frozen=True, repr=False)
+class _Pair(Kernel):
+    """Two kernels, and what is made of them."""
+
+    left: Kernel
+    right: Kernel
+
+    def _with_numbers(self, gammas: Gammas) -> "Kernel":
+        for name in ("left", "right"):
+            _check_kernel(name, getattr(self, name), self)
+        return type(self)(self.left._with_numbers(gammas), self.right._with_numbers(gammas))
+
+
+@dataclass(frozen=True, repr=False)
+class Sum(_Pair):
+    """The sum of two kernels, which ``left + right`` makes.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The terms.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear
+    >>> RBF(sigma=1.5) + 0.1 * Linear()
+    RBF(sigma=1.5) + 0.1 * Linear()
+    """
+
+    _tightness = 0
+
+    def _build(self) -> _core.Kernel:
+        return _core.Kernel.sum([self.left._build(), self.right._build()])
+
+    def __repr__(self) -> str:
+        """Return Python code that makes this kernel."""
+        return f"{_repr_in(self.left, 0)} + {_repr_in(self.right, 1)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Product(_Pair):
+    """The product of two kernels, which ``left * right`` makes.
+
+    Parameters
+    ----------
+    left, right : Kernel
+        The factors.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Linear, Polynomial
+    >>> (RBF(gamma=0.5) + Linear()) * Polynomial(degree=2)
+    (RBF(gamma=0.5) + Linear()) * Polynomial(degree=2)
+    """
+
+    _tightness = 1
+
+    def _build(self) -> _core.Kernel:
+        return _core.Kernel.product([self.left._build(), self.right._build()])
+
+    def __repr__(self) -> str:
+        """Return Python code that makes this kernel."""
+        return f"{_repr_in(self.left, 1)} * {_repr_in(self.right, 2)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Scaled(Kernel):
+    """A kernel times a number, which ``factor * kernel`` makes.
+
+    Parameters
+    ----------
+    factor : float
+        The number, not negative.
+    kernel : Kernel
+        The kernel.
+
+    Examples
+    --------
+    >>> from mercer.kernels import RBF, Scaled
+    >>> RBF() * 2.0 == 2.0 * RBF() == Scaled(2.0, RBF())
+    True
+    """
+
+    factor: float
+    kernel: Kernel
+
+    _tightness = 1
+
+    def _with_numbers(self, gammas: Gammas) -> "Scaled":
+        _check_kernel("kernel", self.kernel, self)
+        factor = check_non_negative("factor", self.factor)
+        return Scaled(factor, self.kernel._with_numbers(gammas))
+
+    def _build(self) -> _core.Kernel:
+        return _core.Kernel.scaled(self.factor, self.kernel._build())
+
+    def __repr__(self) -> str:
+        """Return Python code that makes this kernel."""
+        return f"{shown(self.factor)} * {_repr_in(self.kernel, 2)}"
+
+
+def _repr_in(kernel: Any, tightness: int) -> str:
+    """Return the repr, in parentheses if it binds less tightly than its surroundings."""
+    bound = not isinstance(kernel, Kernel) or kernel._tightness >= tightness
+    return repr(kernel) if bound else f"({kernel!r})"
+
+
+def _check_kernel(name: str, value: Any, owner: Kernel) -> None:
+    if not isinstance(value, Kernel):
+        raise TypeError(f"{name} must be an object of mercer.kernels, got {value!r} in {owner!r}")
+
+
+def is_default(value: Any, default: Any) -> bool:
+    """Tell whether a value is the default itself, not only equal to it."""
+    return type(value) is type(default) and bool(value == default)
+
+
+def shown(value: Any) -> str:
+    """Return the repr of a value, that of a number for a scalar of numpy."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _alike(A: MatrixLike, B: MatrixLike) -> tuple[MatrixLike, MatrixLike]:
+    """Return two matrices in the same precision and format."""
+    if A.shape[1] != B.shape[1]:
+        raise ValueError(f"B must have as many columns as A, got {B.shape[1]} and {A.shape[1]}")
+    dtype = np.result_type(A, B) if A.dtype != B.dtype else A.dtype
+    A, B = A.astype(dtype, copy=False), B.astype(dtype, copy=False)
+    if sp.issparse(A) or sp.issparse(B):
+        A, B = sp.csr_array(A), sp.csr_array(B)
+    return A, B

@@ -1,0 +1,182 @@
+"""What a solver did: the types of ``report_`` and ``history_``."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["History", "MachineReport", "Report", "Seconds", "Status"]
+
+#: The epochs of one machine: arrays "objective", "margin", "intercept" and "gap".
+History: TypeAlias = dict[str, NDArray[np.float64]]
+
+#: How a solver may end, from the best to the worst.
+Status: TypeAlias = Literal[
+    "converged", "precision", "max_iterations", "time_limit", "diverged", "interrupted"
+]
+_STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+class Seconds(float):
+    """A time in seconds, and where it went.
+
+    Parameters
+    ----------
+    total : float
+        The number itself.
+    selection : float
+        Choosing coefficients to change.
+    kernel : float
+        Computing kernel values.
+    inner : float
+        Changing coefficients.
+    update : float
+        Adding kernel rows to the gradient.
+
+    Examples
+    --------
+    >>> from mercer import SVC
+    >>> model = SVC().fit([[0.0], [1.0]], [0, 1])
+    >>> model.report_.seconds > 0
+    True
+    >>> sorted(model.report_.seconds.by_phase)
+    ['inner', 'kernel', 'selection', 'update']
+    """
+
+    selection: float
+    kernel: float
+    inner: float
+    update: float
+
+    def __new__(
+        cls, total: float, selection: float, kernel: float, inner: float, update: float
+    ) -> "Seconds":
+        """Make the number."""
+        seconds = super().__new__(cls, total)
+        seconds.selection, seconds.kernel = selection, kernel
+        seconds.inner, seconds.update = inner, update
+        return seconds
+
+    def __getnewargs__(self) -> tuple[float, float, float, float, float]:  # type: ignore[override]
+        """Return what a copy is made from."""
+        return float(self), self.selection, self.kernel, self.inner, self.update
+
+    @property
+    def by_phase(self) -> dict[str, float]:
+        """The phases by name; the rest of the total is preparation."""
+        return {
+            "selection": self.selection,
+            "kernel": self.kernel,
+            "inner": self.inner,
+            "update": self.update,
+        }
+
+
+@dataclass(frozen=True)
+class MachineReport:
+    """What the solver did on one quadratic programme.
+
+    Attributes
+    ----------
+    status : {'converged', 'precision', 'max_iterations', 'time_limit', 'diverged', 'interrupted'}
+        Why the solver stopped; 'diverged' if the objective has no lower bound, 'precision' if
+        float64 is too coarse to reach `tol`.
+    gap : float
+        Upper bound of the largest violation of the optimality conditions, whatever the status: at
+        most `tol` if converged, infinite if there was no time to find one.
+    objective : float
+        Value of the dual objective, to be minimised. After a stop by the clock or Ctrl-C it is an
+        estimate; after one before the first gradient, an upper bound.
+    iterations : int
+        Number of pairs of coefficients optimised; of the solver 'adatron', the number of epochs.
+    kernel_evaluations : int
+        Number of kernel values computed.
+    cache_hits, cache_misses : int
+        Kernel rows found in the cache, and rows that had to be computed.
+    seconds : Seconds
+        Time taken; its attributes `selection`, `kernel`, `inner` and `update` tell where it went.
+    """
+
+    status: Status
+    gap: float
+    objective: float
+    iterations: int
+    kernel_evaluations: int
+    cache_hits: int
+    cache_misses: int
+    seconds: Seconds
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """What the solver did in a whole fit: a sequence of reports, one per machine.
+
+    Attributes
+    ----------
+    machines : tuple of MachineReport
+        The parts: ``report[i]``, ``len(report)`` and iteration go over them.
+    seconds : Seconds
+        Time from beginning to end. Its attributes `selection`, `kernel`, `inner` and `update` are
+        sums over the machines, which can exceed the whole if machines were trained in parallel.
+    """
+
+    machines: tuple[MachineReport, ...]
+    seconds: Seconds
+
+    def __len__(self) -> int:
+        """Return the number of machines."""
+        return len(self.machines)
+
+    def __getitem__(self, index: int) -> MachineReport:
+        """Return the report of one machine."""
+        return self.machines[index]
+
+    def __iter__(self) -> Iterator[MachineReport]:
+        """Go over the reports of the machines."""
+        return iter(self.machines)
+
+    @property
+    def status(self) -> Status:
+        """The worst status of the machines, 'converged' only if every one converged."""
+        return max((machine.status for machine in self), key=_STATUSES.index)
+
+    @property
+    def gap(self) -> float:
+        """The largest gap of the machines."""
+        return max(machine.gap for machine in self)
+
+    @property
+    def objective(self) -> float:
+        """The sum of the dual objectives."""
+        return sum(machine.objective for machine in self)
+
+    @property
+    def iterations(self) -> int:
+        """The number of iterations of all machines."""
+        return sum(machine.iterations for machine in self)
+
+    @property
+    def kernel_evaluations(self) -> int:
+        """The number of kernel values computed for all machines."""
+        return sum(machine.kernel_evaluations for machine in self)
+
+    @property
+    def cache_hits(self) -> int:
+        """The number of kernel rows found in the cache."""
+        return sum(machine.cache_hits for machine in self)
+
+    @property
+    def cache_misses(self) -> int:
+        """The number of kernel rows that had to be computed."""
+        return sum(machine.cache_misses for machine in self)
+
+    def __repr__(self) -> str:
+        """Return the figures of the whole fit in one line."""
+        return (
+            f"Report(status={self.status!r}, gap={self.gap:.3g}, objective={self.objective:.6g}, "
+            f"iterations={self.iterations}, kernel_evaluations={self.kernel_evaluations}, "
+            f"cache_hits={self.cache_hits}, cache_misses={self.cache_misses}, "
+            f"seconds={self.seconds:.3g}, machines={len(self)})"
+        )

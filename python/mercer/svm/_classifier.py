@@ -1,0 +1,262 @@
+"""What the classifiers share: labels, class weights, and classes from the values of machines."""
+
+from abc import abstractmethod
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from mercer import _core
+from mercer._data import MatrixLike, RowsLike, joined, scaled, weighted_rows
+from mercer._params import check_bool, check_choice, check_non_negative, check_real, naming
+from mercer.svm._base import BaseKernelMachine, Problem
+from mercer.svm._docs import CLASSIFIER, documented
+from mercer.svm._types import Multiclass
+
+__all__ = ["BaseClassifier"]
+
+_Self = TypeVar("_Self", bound="BaseClassifier")
+
+
+class BaseClassifier(ClassifierMixin, BaseKernelMachine):
+    """Base of the classifiers, which pose the problem of two classes."""
+
+    class_weight: Any
+    decision_function_shape: Any
+    break_ties: Any
+    random_state: Any
+    multiclass: Any
+
+    classes_: NDArray[Any]
+    class_weight_: NDArray[np.float64]
+    n_iter_: NDArray[np.int32]
+
+    @abstractmethod
+    def _pose(
+        self,
+        labels: NDArray[np.int64],
+        weight: NDArray[np.float64],
+        row_weight: NDArray[np.float64],
+        multiclass: Multiclass,
+    ) -> Problem:
+        """Return the problem of rows of these labels 0, 1, ... and weights.
+
+        `weight` is the weight of the class times `row_weight`.
+        """
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        check_bool("break_ties", self.break_ties)
+        check_choice("multiclass", self.multiclass, ("ovo", "ovr", "dag"))
+        with naming("random_state"):
+            check_random_state(self.random_state)
+        if isinstance(self.class_weight, str):
+            check_choice("class_weight", self.class_weight, ("balanced",))
+        elif not isinstance(self.class_weight, dict | None):
+            raise TypeError(
+                f"class_weight must be None, 'balanced' or a dict, got {self.class_weight!r}"
+            )
+
+    @documented(CLASSIFIER)
+    def fit(self: _Self, X: RowsLike, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
+        """Train on rows and their labels.
+
+        Parameters
+        ----------
+        {X}
+        y : array-like of shape (n_samples,)
+            The labels, of any kind that can be sorted.
+        {sample_weight}
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
+        return self._refit(X, y, sample_weight)
+
+    def _fit(self, X: RowsLike, y: Any, sample_weight: ArrayLike | None) -> None:
+        self._check_parameters()
+        X, y = self._check_rows_and_target(X, y)
+        classes = _classes_of(y)
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(classes)} class in y"
+            )
+        keep, weight = weighted_rows(sample_weight, len(y))
+        if len(keep) < len(y):
+            y = y[keep]
+            classes = np.unique(y)
+        if len(classes) < 2:
+            raise ValueError(
+                "Invalid input - all samples with positive weights belong to the same class. "
+                "Check sample_weight."
+            )
+        # Faster than return_inverse, which sorts.
+        labels = np.searchsorted(classes, y).astype(np.int64)
+        self.classes_ = classes
+        self.class_weight_ = self._weights_of(classes, labels, weight)
+        # The machine of two classes is one and the same.
+        self._fit_multiclass = "ovo" if len(classes) == 2 else self.multiclass
+        row_weight = self.class_weight_[labels]
+        cost = scaled(weight, row_weight, "class_weight times sample_weight")
+        self._train(X, keep, weight, self._pose(labels, cost, weight, self._fit_multiclass))
+        iterations = [machine.iterations for machine in self.report_]
+        self.n_iter_ = np.minimum(iterations, np.iinfo(np.int32).max).astype(np.int32)
+
+    def _weights_of(
+        self, classes: NDArray[Any], labels: NDArray[np.intp], weight: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the weight of each class, from the labels 0, 1, ... of weighted rows."""
+        factors: NDArray[np.float64]
+        if self.class_weight == "balanced":
+            factors = weight.sum() / (len(classes) * np.bincount(labels, weights=weight))
+        else:
+            with naming("class_weight"):
+                factors = compute_class_weight(self.class_weight, classes=classes, y=classes)
+        if not (np.isfinite(factors).all() and factors.min() > 0.0):
+            raise ValueError(f"class_weight must be positive and finite, got {self.class_weight!r}")
+        return factors
+
+    def _rows_of_coefficients(self) -> MatrixLike:
+        if len(self.classes_) == 2 or self._fit_multiclass == "ovr":
+            return self.dual_coef_
+        n_support, dual_coef, _ = self._machines()
+        return _core.coefficients_by_machine(dual_coef, n_support, self._fit_multiclass)
+
+    def _make_expansion(self) -> _core.Expansion:
+        if len(self.classes_) != len(self.n_support_):
+            raise ValueError(
+                f"n_support_ must have one entry for each of the {len(self.classes_)} classes_, "
+                f"got {len(self.n_support_)}"
+            )
+        return super()._make_expansion()
+
+    @documented(CLASSIFIER)
+    def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
+        """Compute how clearly each row belongs to each class.
+
+        Parameters
+        ----------
+        {X_new}
+
+        Returns
+        -------
+        ndarray
+            For two classes of shape (n_samples,), positive for ``classes_[1]``. For more, by the
+            strategy `multiclass` of the fit:
+
+            - 'ovr': of shape (n_samples, n_classes), the values of the machines, each positive
+              for its own class and negative for the rest.
+            - 'ovo': of shape (n_samples, n_classes), the number of votes for each class, plus
+              s / (3 (|s| + 1)), where s is the sum of the values for and against it.
+            - 'dag': of shape (n_samples, n_classes), the number 0, 1, ..., n_classes - 2 of the
+              comparison that dropped the class, or n_classes - 1 for the class that is left; plus
+              c / (3 (|c| + 1)), where c is the value in favour of the class in that comparison, or
+              in the last one for the class that is left.
+            - 'ovo' and 'dag' with ``decision_function_shape='ovo'``: of shape
+              (n_samples, n_classes * (n_classes - 1) / 2), the values of the machines (0, 1),
+              (0, 2), ..., (1, 2), ..., positive for the first class of the pair.
+
+            Where there is one value per class, the largest belongs to the class that `predict`
+            returns; with 'ovo', for ties, only if `break_ties` is set.
+        """
+        model = self._snapshot()
+        if len(model.classes_) == 2:
+            return model._decide(X, lambda values: values[:, 0])
+        if model._fit_multiclass == "ovr" or self.decision_function_shape == "ovo":
+            return model._decide(X, lambda values: values)
+        return model._decide(X, model._expansion().confidences)
+
+    @documented(CLASSIFIER)
+    def predict(self, X: RowsLike) -> NDArray[Any]:
+        """Find the class of each row, by the strategy `multiclass` of the fit.
+
+        'ovo': the class with the most votes. 'ovr': the class with the largest value. 'dag': the
+        first and the last of the list of all classes are compared and the loser is dropped, until
+        one is left.
+
+        Parameters
+        ----------
+        {X_new}
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels.
+        """
+        model = self._snapshot()
+        if model._breaks_ties():
+            confidences = model._expansion().confidences
+            winners = model._decide(X, lambda values: confidences(values).argmax(axis=1))
+        else:
+            source, prediction = model._prediction(X)
+            winners = joined(source.classes(prediction))
+        labels: NDArray[Any] = model.classes_[winners]
+        return labels
+
+    def _breaks_ties(self) -> bool:
+        """Return whether ties of votes are resolved by confidence; raise if that cannot be."""
+        if self._fit_multiclass != "ovo" or not self.break_ties:
+            return False
+        if self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        return len(self.classes_) > 2
+
+    @documented(CLASSIFIER)
+    def reject(self, X: RowsLike, threshold: float = 0.0) -> NDArray[np.bool_]:
+        """Tell which rows are too uncertain to be given a class.
+
+        Parameters
+        ----------
+        {X_new}
+        threshold : float, default=0.0
+            How clear a class has to be, in values of the machines: 1 is the margin. Finite, and
+            not negative except with 'ovr'.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples,)
+            True where a row is rejected. By the strategy `multiclass` of the fit:
+
+            - Two classes: if |f| < threshold, where f is the `decision_function`.
+            - 'ovr': if no machine has a value above the threshold. With 0, the default: if no
+              machine claims the row for its class.
+            - 'ovo': if the class that `predict` returns won none of its comparisons by the
+              threshold or more. Those that it lost, and those between other classes, do not count.
+            - 'dag': if the class that is left won none of its comparisons on the way by the
+              threshold or more. Comparisons that were not made do not count.
+
+            Except with 'ovr', a threshold of 0 rejects nothing.
+        """
+        model = self._snapshot()
+        if model._fit_multiclass == "ovr":
+            threshold = check_real("threshold", threshold, "a finite number")
+        else:
+            threshold = check_non_negative("threshold", threshold)
+        expansion, breaks_ties = model._expansion(), model._breaks_ties()
+
+        def rejected(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+            winners = expansion.confidences(values).argmax(axis=1) if breaks_ties else None
+            return expansion.rejects(values, threshold, winners)
+
+        return model._decide(X, rejected)
+
+
+def _classes_of(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels in order; raise unless they are labels."""
+    with naming("y"):
+        # Whole numbers and strings are labels; scikit-learn has only to say whether there are
+        # suspiciously many, for which it looks at all of them several times.
+        surely_labels = y.dtype.kind in "biuUS"
+        if not surely_labels:
+            check_classification_targets(y)
+        classes = np.unique(y)
+        if surely_labels and 2 * len(classes) > len(y):
+            check_classification_targets(y)
+    return classes

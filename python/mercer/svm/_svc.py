@@ -1,0 +1,231 @@
+"""C-support vector classification."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer import _core
+from mercer._data import scaled
+from mercer._params import check_choice, check_intercept, check_real
+from mercer.svm._base import Problem
+from mercer.svm._classifier import BaseClassifier
+from mercer.svm._docs import CLASSIFIER, documented
+from mercer.svm._types import ClassWeight, Gamma, KernelLike, Multiclass, RandomState, Solver
+
+__all__ = ["SVC"]
+
+
+@documented(CLASSIFIER)
+class SVC(BaseClassifier):
+    """C-support vector classification, a replacement for scikit-learn's `SVC`.
+
+    For every pair of classes, or every class against the rest, it trains the machine
+    f(z) = w.phi(z) + b = sum_i beta_i k(x_i, z) + b that solves ::
+
+        minimise  1/2 |w|^2 + sum_i C_i loss(1 - y_i f(x_i))
+
+    with y_i = +-1, C_i = C * class weight * sample weight, and loss(t) = max(0, t) ('hinge') or
+    max(0, t)^2 ('squared_hinge'). The coefficients solve the quadratic programme ::
+
+        minimise  1/2 beta' K beta - y' beta + sum_i r_i beta_i^2 / 2
+        subject to  0 <= y_i beta_i <= u_i,  sum of beta = 0
+
+    with u_i = C_i and r_i = 0 for the hinge loss, and no upper bound and r_i = 1 / (2 C_i) for its
+    square. For C = inf, the hard margin, the two are the same: no upper bound and r_i = 0. Without
+    an intercept the sum is free; with a penalised one the sum is free, K becomes K + 1 and
+    b = sum of beta. Training uses all processors, can be interrupted, and stops when the
+    optimality conditions hold to `tol`.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        The cost of training errors, positive. ``inf`` allows none: the hard margin. If the kernel
+        cannot separate the classes, the fit then ends with a ConvergenceWarning.
+    {kernel}
+    {degree}
+    {gamma}
+    {coef0}
+    {shrinking}
+    {tol}
+    {cache_size}
+    {class_weight}
+    {verbose}
+    {max_iter}
+    {decision_function_shape}
+    {break_ties}
+    {random_state}
+    loss : {'hinge', 'squared_hinge'}, default='hinge'
+        How errors are charged: by how far a row is on the wrong side of the margin, or by the
+        square of that.
+    {fit_intercept}
+    multiclass : {'ovo', 'ovr', 'dag'}, default='ovo'
+        How more than two classes are trained and predicted. 'ovo' trains a machine for every pair
+        of classes, each of which votes for one. 'ovr' trains a machine for every class against the
+        rest; the largest value wins. 'dag' trains like 'ovo', then compares the first and the last
+        class of the list of all classes and drops the loser, until one is left: n_classes - 1
+        comparisons. The notes have an example.
+    {solver}
+    {eta}
+    {max_time}
+    {n_jobs}
+
+    Attributes
+    ----------
+    {classes_}
+    {class_weight_}
+    {coef_}
+    {dual_coef_}
+    {fit_status_}
+    {history_}
+    {intercept_}
+    {n_features_in_}
+    {feature_names_in_}
+    {n_iter_}
+    {support_}
+    {support_vectors_}
+    {n_support_}
+    {shape_fit_}
+    {report_}
+
+    Notes
+    -----
+    A worked example of the strategies: three classes, one point each, and a linear kernel.
+
+    >>> import numpy as np
+    >>> from mercer import SVC
+    >>> X, y = [[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]], ["a", "b", "c"]
+    >>> options = {"kernel": "linear", "C": 10.0, "tol": 1e-8}
+
+    One-vs-one trains three machines: (a, b) is f(x) = 1 - x_0, (a, c) is 1 - x_1, and (b, c) is
+    (x_0 - x_1) / 2. There are two rows of coefficients, since each support vector takes part in
+    two machines: a in (a, b), then (a, c); b in (a, b), then (b, c); c in (a, c), then (b, c).
+
+    >>> ovo = SVC(multiclass="ovo", **options).fit(X, y)
+    >>> ovo.support_, ovo.n_support_, len(ovo.n_iter_), len(ovo.report_)
+    (array([0, 1, 2], dtype=int32), array([1, 1, 1], dtype=int32), 3, 3)
+    >>> ovo.dual_coef_.round(3)
+    array([[ 0.5 , -0.5 , -0.5 ],
+           [ 0.5 ,  0.25, -0.25]])
+    >>> ovo.intercept_.round(3) + 0.0
+    array([1., 1., 0.])
+
+    The point (1.5, 0.2) has the values -0.5, 0.8 and 0.65: one vote for a, two for b.
+
+    >>> ovo.set_params(decision_function_shape="ovo").decision_function([[1.5, 0.2]]).round(3)
+    array([[-0.5 ,  0.8 ,  0.65]])
+    >>> ovo.predict([[1.5, 0.2]]), ovo.reject([[1.5, 0.2]], threshold=0.6)
+    (array(['b'], dtype='<U1'), array([False]))
+
+    The directed acyclic graph has the same machines and attributes. It compares a with c, drops c,
+    compares a with b, drops a, and never asks the machine (b, c).
+
+    >>> dag = SVC(multiclass="dag", **options).fit(X, y)
+    >>> np.array_equal(dag.dual_coef_, ovo.dual_coef_)
+    True
+    >>> dag.decision_function([[1.5, 0.2]]).round(3)  # 1 - 1/9, 2 + 1/9, 0 - 4/27
+    array([[ 0.889,  2.111, -0.148]])
+    >>> dag.predict([[1.5, 0.2]]), dag.reject([[1.5, 0.2]], threshold=0.6)
+    (array(['b'], dtype='<U1'), array([ True]))
+
+    One-vs-rest trains three machines with a row of coefficients each: a is 1 - x_0 - x_1, b is
+    x_0 - 1, and c is x_1 - 1. The machine of b has no use for the point of c.
+
+    >>> ovr = SVC(multiclass="ovr", **options).fit(X, y)
+    >>> ovr.support_, ovr.n_support_, len(ovr.n_iter_), len(ovr.report_)
+    (array([0, 1, 2], dtype=int32), array([1, 1, 1], dtype=int32), 3, 3)
+    >>> ovr.dual_coef_.round(3) + 0.0
+    array([[ 1. , -0.5, -0.5],
+           [-0.5,  0.5,  0. ],
+           [-0.5,  0. ,  0.5]])
+    >>> ovr.intercept_.round(3)
+    array([ 1., -1., -1.])
+    >>> ovr.decision_function([[1.5, 0.2]]).round(3)
+    array([[-0.7,  0.5, -0.8]])
+    >>> ovr.predict([[1.5, 0.2]]), ovr.reject([[1.5, 0.2]]), ovr.reject([[0.9, 0.2]])
+    (array(['b'], dtype='<U1'), array([False]), array([ True]))
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SVC
+    >>> X = np.array([[-1.0, -1.0], [-2.0, -1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> y = np.array(["left", "left", "right", "right"])
+    >>> model = SVC(kernel="linear").fit(X, y)
+    >>> model.predict([[-0.8, -1.0]])
+    array(['left'], dtype='<U5')
+    >>> model.coef_.round(3), model.support_
+    (array([[0.5, 0.5]]), array([0, 2], dtype=int32))
+    >>> model.report_.status
+    'converged'
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: KernelLike = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float | Literal["auto"] = "auto",
+        class_weight: ClassWeight = None,
+        verbose: bool | int = False,
+        max_iter: int = -1,
+        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
+        break_ties: bool = False,
+        random_state: RandomState = None,
+        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        fit_intercept: bool | Literal["penalized"] = True,
+        multiclass: Multiclass = "ovo",
+        solver: Solver = "smo",
+        eta: float = 1.0,
+        max_time: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.multiclass = multiclass
+        self.solver = solver
+        self.eta = eta
+        self.max_time = max_time
+        self.n_jobs = n_jobs
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_real("C", self.C, "a positive number, inf for a hard margin", lambda C: C > 0.0)
+        check_choice("loss", self.loss, ("hinge", "squared_hinge"))
+        check_intercept(self.fit_intercept)
+
+    def _pose(
+        self,
+        labels: NDArray[np.int64],
+        weight: NDArray[np.float64],
+        row_weight: NDArray[np.float64],
+        multiclass: Multiclass,
+        start: NDArray[np.float64] | None = None,
+    ) -> Problem:
+        formulation = _core.Formulation.svc(
+            squared=self.loss == "squared_hinge",
+            intercept=check_intercept(self.fit_intercept),
+            multiclass=multiclass,
+            start=start,
+        )
+        cost = scaled(weight, float(self.C), "C times class_weight times sample_weight")
+        return Problem(formulation, labels, cost)

@@ -1,0 +1,38 @@
+"""What the parameters of several machines may be."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from mercer.kernels._gamma import Gamma
+from mercer.kernels._kernel import Kernel
+from mercer.svm._sources import KernelFunction
+
+__all__ = [
+    "ClassWeight",
+    "Gamma",
+    "KernelLike",
+    "Multiclass",
+    "RandomState",
+    "Solver",
+]
+
+#: A kernel: by name, an object of `mercer.kernels`, or a function of two sets of rows.
+KernelLike: TypeAlias = (
+    Literal["linear", "poly", "rbf", "sigmoid", "laplacian", "imq", "precomputed"]
+    | Kernel
+    | KernelFunction
+)
+
+#: The weights of classes.
+ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
+
+#: How more than two classes are trained and decided.
+Multiclass: TypeAlias = Literal["ovo", "ovr", "dag"]
+
+#: The training algorithm.
+Solver: TypeAlias = Literal["smo", "adatron"]
+
+#: Where random numbers come from.
+RandomState: TypeAlias = int | np.random.RandomState | None

@@ -1,0 +1,347 @@
+//! CachedRows: rows of a kernel matrix, computed in blocks and kept, and what the solvers do with
+//! them: the small matrix of a block, and multiples of rows added to the gradient.
+
+use super::cache::RowCache;
+use super::kernel_matrix::KernelMatrix;
+use super::order::Order;
+use super::rows::shared::Shareable;
+use super::rows::{RowSource, Terms, rounded};
+use crate::error::{Error, Polled, Result, Stop};
+use crate::kernel::PANEL;
+use crate::simd::{Isa, Real, add_multiples, parallel};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+/// Variables up to which a problem is small. So many rows of f32 stay in the caches of the
+/// processor: the values of a block are gathered from rows that serve other problems too, and
+/// several such problems are solved side by side, each on one thread.
+pub(crate) const SMALL_PROBLEM: usize = 3000;
+/// Bytes up to which every row is kept: memory that has been used before costs little, fresh memory
+/// more than computing a row of few features again.
+const ROOM: usize = 1 << 27;
+/// Columns of the gradient a thread updates at a time.
+const UPDATE_COLUMNS: usize = 4096;
+/// Multiplications that take as long as adding one value of a row to the gradient.
+const WORK_PER_UPDATE: usize = 2;
+
+/// Rows of a [`KernelMatrix`] in precision `T`.
+pub(crate) struct CachedRows<'a, T> {
+    matrix: &'a KernelMatrix<'a>,
+    order: Order,
+    source: Box<dyn RowSource<T> + 'a>,
+    cache: RowCache<T>,
+    /// Rows computed without being kept.
+    passed: u64,
+    /// Bytes up to which every row is kept.
+    pub(super) room: usize,
+    /// Whether values are rounded to f32 although T is f64: see [`CachedRows::rounded`].
+    pub(super) rounded: bool,
+    /// Time spent on kernel values.
+    kernel_time: Duration,
+    traffic: Traffic,
+}
+
+/// What has been added to a gradient, from which the rounding in it is bounded.
+#[derive(Clone, Debug)]
+pub(crate) struct Traffic {
+    /// The sizes of the multiples of each variable's row, added up.
+    pub moved: Vec<f64>,
+    /// How many rows there were.
+    pub rows: u64,
+}
+
+impl<'a, T: Shareable> CachedRows<'a, T> {
+    /// Begins with an empty cache and the natural order.
+    pub fn new(matrix: &'a KernelMatrix<'a>, bytes: usize) -> Result<Self> {
+        Ok(CachedRows {
+            matrix,
+            order: Order::natural(matrix.len()),
+            source: matrix.source(),
+            cache: RowCache::new(matrix.len(), matrix.len(), bytes)?,
+            passed: 0,
+            room: ROOM,
+            rounded: false,
+            kernel_time: Duration::ZERO,
+            traffic: Traffic::none(matrix.len()),
+        })
+    }
+
+    /// Computes in T but rounds every value to f32, as LIBSVM's rows are.
+    pub fn rounded(mut self) -> Self {
+        self.source = rounded(self.matrix.source());
+        self.rounded = true;
+        self
+    }
+
+    /// Tells whether values are as good as f64 can be.
+    pub fn is_double(&self) -> bool {
+        size_of::<T>() == 8 && !self.rounded
+    }
+
+    /// Returns the roundoff of its values.
+    pub fn roundoff(&self) -> f64 {
+        match self.is_double() {
+            true => f64::ROUNDOFF,
+            false => f32::ROUNDOFF,
+        }
+    }
+
+    /// Tells whether a value is the same whenever it is computed: what was added and is taken away
+    /// again leaves no error then.
+    pub fn is_repeatable(&self) -> bool {
+        self.source.is_repeatable()
+    }
+
+    /// Returns what has been added to the gradient.
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// Begins to count anew what is added to the gradient.
+    pub fn forget_traffic(&mut self) {
+        self.traffic = Traffic::none(self.matrix.len());
+    }
+
+    /// Returns the order of the entries of rows.
+    pub fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// Returns the time spent on kernel values so far.
+    pub fn kernel_time(&self) -> Duration {
+        self.kernel_time
+    }
+
+    /// Returns how many rows the cache holds at the most.
+    pub fn capacity(&self) -> usize {
+        self.cache.capacity()
+    }
+
+    /// Returns how many rows are held.
+    pub fn held(&self) -> usize {
+        self.cache.len()
+    }
+
+    /// Returns the counters: cache hits, cache misses.
+    pub fn counters(&self) -> (u64, u64) {
+        (self.cache.hits(), self.cache.misses() + self.passed)
+    }
+
+    /// Makes the leading `length` entries of the rows of the given variables (at most
+    /// [`capacity`](Self::capacity) of them, distinct) available to [`row`](Self::row), until
+    /// the next call.
+    pub fn fetch(&mut self, variables: &[u32], length: usize, stop: Stop) -> Polled<()> {
+        debug_assert!(variables.len() <= self.capacity());
+        // Touching what is there before making room keeps the block from evicting itself.
+        let mut missing: Vec<u32> = Vec::new();
+        for &variable in variables {
+            if self.cache.get(variable, length).is_none() {
+                missing.push(variable);
+            }
+        }
+        let slots = missing
+            .iter()
+            .map(|&variable| self.cache.insert(variable))
+            .collect::<Result<Vec<u32>>>()?;
+        if variables.len() > self.capacity() {
+            // The system refused the memory for so many rows.
+            let bytes = variables.len() * self.order.len() * size_of::<T>();
+            let what = "the kernel rows of a block";
+            return Err(Error::Memory { what, bytes }.into());
+        }
+        let mut todo: Vec<(usize, u32, u32)> = missing
+            .iter()
+            .zip(&slots)
+            .map(|(&variable, &slot)| (self.cache.length(slot) / PANEL * PANEL, variable, slot))
+            .collect();
+        // Rows that are valid up to the same entry are completed together.
+        todo.sort_by_key(|&(start, ..)| start);
+        for group in todo.chunk_by(|a, b| a.0 == b.0) {
+            let variables: Vec<u32> = group.iter().map(|&(_, variable, _)| variable).collect();
+            let slots: Vec<u32> = group.iter().map(|&(.., slot)| slot).collect();
+            self.compute(&variables, &slots, group[0].0..length, stop)?;
+        }
+        Ok(())
+    }
+
+    /// Computes entries of rows into their slots, which are valid up to `positions.start`.
+    fn compute(
+        &mut self,
+        variables: &[u32],
+        slots: &[u32],
+        positions: Range<usize>,
+        stop: Stop,
+    ) -> Polled<()> {
+        let started = Instant::now();
+        let (source, order) = (&mut self.source, &self.order);
+        let computed = self.cache.try_fill(slots, positions.end, |out| {
+            let mut out: Vec<&mut [T]> = out
+                .iter_mut()
+                .map(|row| &mut row[positions.start..])
+                .collect();
+            source.fill(order, variables, positions, &mut out, stop)
+        });
+        self.kernel_time += started.elapsed();
+        computed
+    }
+
+    /// Adds multiples of rows to `gradient`, which belongs to the positions from `start` on. Rows
+    /// that are held are used, rows worth keeping are computed and kept, and the others are
+    /// computed without being written anywhere. If that is stopped the gradient is incomplete.
+    pub fn add(
+        &mut self,
+        changes: &[Change],
+        start: usize,
+        gradient: &mut [f64],
+        stop: Stop,
+    ) -> Polled<()> {
+        for change in changes {
+            self.traffic.moved[change.variable as usize] += change.factor.abs();
+        }
+        self.traffic.rows += changes.len() as u64;
+        let is_held = |change: &&Change| self.cache.peek(change.variable).is_some();
+        let held = changes.iter().filter(is_held).count();
+        if self.source.prefers_add(changes.len() - held, held) {
+            return self.add_passing(changes, start, gradient, stop);
+        }
+        let room = self.held() * self.order.len() * size_of::<T>() < self.room;
+        let keep_all = room || self.source.is_precious();
+        let (kept, passing): (Vec<Change>, Vec<Change>) = changes
+            .iter()
+            .partition(|change| change.keep || keep_all || is_held(change));
+        let end = start + gradient.len();
+        // A cache too small for all rows takes them in turns.
+        for changes in kept.chunks(self.capacity()) {
+            let terms = terms(changes);
+            self.fetch(&terms.variables, end, stop)?;
+            let variables = terms.variables.iter();
+            let rows: Vec<&[T]> = variables.map(|&v| &self.row(v)[start..end]).collect();
+            add_in_parallel(&terms.factors, &rows, gradient);
+        }
+        if passing.is_empty() {
+            return Ok(());
+        }
+        self.passed += passing.len() as u64;
+        self.add_passing(&passing, start, gradient, stop)
+    }
+
+    /// Adds multiples of rows that are not kept.
+    fn add_passing(
+        &mut self,
+        changes: &[Change],
+        start: usize,
+        gradient: &mut [f64],
+        stop: Stop,
+    ) -> Polled<()> {
+        let started = Instant::now();
+        let terms = terms(changes);
+        let added = self.source.add(&self.order, &terms, start, gradient, stop);
+        self.kernel_time += started.elapsed();
+        added
+    }
+
+    /// Computes the small matrix of the given variables into rows of `stride` numbers.
+    ///
+    /// It is computed rather than gathered from rows: gathering reads a cache line for every value,
+    /// and the rows may never be needed. Small problems whose rows serve other problems gather it.
+    pub fn block<B: Shareable>(
+        &mut self,
+        variables: &[u32],
+        out: &mut [B],
+        stride: usize,
+        stop: Stop,
+    ) -> Polled<()> {
+        let size = variables.len();
+        let small = self.order.len() <= SMALL_PROBLEM && size <= self.capacity();
+        let shared = self.source.is_shared() && self.order.is_natural();
+        if size_of::<B>() == size_of::<T>() && small && shared {
+            self.fetch(variables, self.order.len(), stop)?;
+            for (out, &variable) in out.chunks_mut(stride).zip(variables) {
+                let row = self.row(variable);
+                for (entry, &column) in out.iter_mut().zip(variables) {
+                    *entry = B::from_f64(row[column as usize].to_f64());
+                }
+            }
+            return Ok(());
+        }
+        let started = Instant::now();
+        let mut source = match self.rounded {
+            true => rounded(self.matrix.source::<B>()),
+            false => self.matrix.source::<B>(),
+        };
+        let computed = source.block(variables, out, stride, stop);
+        self.kernel_time += started.elapsed();
+        computed
+    }
+
+    /// Tells whether the whole row of a variable is held.
+    pub fn holds(&self, variable: u32) -> bool {
+        let slot = self.cache.peek(variable);
+        slot.is_some_and(|slot| self.cache.length(slot) == self.order.len())
+    }
+
+    /// Returns the row of a variable that was just fetched.
+    ///
+    /// # Panics
+    /// If it is not held.
+    pub fn row(&self, variable: u32) -> &[T] {
+        match self.cache.peek(variable) {
+            Some(slot) => self.cache.row(slot),
+            None => panic!("row {variable} was not fetched"),
+        }
+    }
+
+    /// Puts the positions back in order of variables.
+    pub(super) fn restore(&mut self) {
+        if !self.order.is_natural() {
+            let inverse = self.order.inverse().to_vec();
+            self.reorder(&inverse);
+        }
+    }
+
+    /// Reorders the leading positions: position p now holds what position `order[p]` held.
+    pub fn reorder(&mut self, order: &[u32]) {
+        self.order.rearrange(order);
+        self.cache.reorder(order);
+        self.source.reordered();
+    }
+}
+
+impl Traffic {
+    fn none(variables: usize) -> Self {
+        Traffic {
+            moved: vec![0.0; variables],
+            rows: 0,
+        }
+    }
+}
+
+/// A multiple of the row of a variable, and whether the row is worth keeping.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    pub variable: u32,
+    pub factor: f64,
+    pub keep: bool,
+}
+
+fn terms(changes: &[Change]) -> Terms {
+    let changes = changes.iter();
+    changes
+        .map(|change| (change.variable, change.factor))
+        .collect()
+}
+
+/// Adds multiples of rows to the gradient, in parallel over columns.
+pub(crate) fn add_in_parallel<T: Real>(factors: &[f64], rows: &[&[T]], gradient: &mut [f64]) {
+    let isa = Isa::detect();
+    let work = factors.len() * gradient.len() * WORK_PER_UPDATE;
+    let parts: Vec<_> = gradient.chunks_mut(UPDATE_COLUMNS).enumerate().collect();
+    parallel::for_each(parts, work, |_: &mut (), (chunk, gradient)| {
+        let start = chunk * UPDATE_COLUMNS;
+        let rows: Vec<&[T]> = rows
+            .iter()
+            .map(|row| &row[start..start + gradient.len()])
+            .collect();
+        add_multiples(isa, factors, &rows, gradient);
+    });
+}

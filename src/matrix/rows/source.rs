@@ -1,0 +1,96 @@
+//! What a source of rows does.
+
+use crate::error::{Polled, Stop};
+use crate::matrix::order::Order;
+use crate::simd::{Isa, Real, add_multiples};
+use std::ops::Range;
+
+/// Rows of a kernel matrix in precision T, computed on demand.
+///
+/// Rows are named by variable, their entries by position in an [`Order`]. Whatever is stopped
+/// leaves its output incomplete.
+pub(crate) trait RowSource<T> {
+    /// Writes the entries at `positions` of the rows of variables; `positions.start` is a multiple
+    /// of [`PANEL`](crate::kernel::PANEL).
+    fn fill(
+        &mut self,
+        order: &Order,
+        variables: &[u32],
+        positions: Range<usize>,
+        out: &mut [&mut [T]],
+        stop: Stop,
+    ) -> Polled<()>;
+
+    /// Writes the small matrix of variables with each other into rows `stride` apart.
+    fn block(&mut self, variables: &[u32], out: &mut [T], stride: usize, stop: Stop) -> Polled<()>;
+
+    /// Adds multiples of rows to `sums`, which belong to the positions from `start` on, without
+    /// keeping the rows.
+    fn add(
+        &mut self,
+        order: &Order,
+        terms: &Terms,
+        start: usize,
+        sums: &mut [f64],
+        stop: Stop,
+    ) -> Polled<()>;
+
+    /// Returns (K beta)_i for the variables `at`, added up in f64.
+    fn product(&mut self, beta: &[f64], at: &[u32], stop: Stop) -> Polled<Vec<f64>>;
+
+    /// Told when positions have changed.
+    fn reordered(&mut self) {}
+
+    /// Tells whether a row that was computed should be kept whatever becomes of its variable.
+    fn is_precious(&self) -> bool {
+        false
+    }
+
+    /// Tells whether its rows serve other matrices too, as long as the order is natural.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Tells whether a value is the same whenever it is computed, by whatever way.
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    /// Tells whether [`add`](Self::add) is better than adding up rows of which so many are missing
+    /// and so many are held.
+    fn prefers_add(&self, _missing: usize, _held: usize) -> bool {
+        false
+    }
+}
+
+/// Variables and the multiples of their rows.
+#[derive(Debug, Default)]
+pub(crate) struct Terms {
+    pub variables: Vec<u32>,
+    pub factors: Vec<f64>,
+}
+
+impl FromIterator<(u32, f64)> for Terms {
+    fn from_iter<I: IntoIterator<Item = (u32, f64)>>(terms: I) -> Self {
+        let (variables, factors) = terms.into_iter().unzip();
+        Terms { variables, factors }
+    }
+}
+
+/// Adds multiples of rows for a source that has no better way than computing the rows.
+pub(super) fn add_row_by_row<T: Real>(
+    source: &mut dyn RowSource<T>,
+    order: &Order,
+    terms: &Terms,
+    start: usize,
+    sums: &mut [f64],
+    stop: Stop,
+) -> Polled<()> {
+    let end = start + sums.len();
+    let mut row = vec![T::ZERO; end];
+    for (&variable, &factor) in terms.variables.iter().zip(&terms.factors) {
+        source.fill(order, &[variable], 0..end, &mut [&mut row], stop)?;
+        add_multiples(Isa::detect(), &[factor], &[&row[start..]], sums);
+    }
+    Ok(())
+}

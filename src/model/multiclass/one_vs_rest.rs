@@ -1,0 +1,116 @@
+//! One-vs-rest: a machine for every class against all other rows, of which the largest value wins.
+//!
+//! The problems differ in their labels only, so large ones are solved one after another with the
+//! same cached kernel rows; small ones run side by side.
+
+use super::choice::Choice;
+use super::machines::Machines;
+use super::nu::limits_of_classes;
+use super::training::{Training, train_all};
+use crate::error::{Error, Result};
+use crate::matrix::{KernelMatrix, KernelRows, SMALL_PROBLEM};
+use crate::qp::Solution;
+use ndarray::Array2;
+use std::time::Instant;
+
+/// Trains a machine for every class against the rest; machine c is positive for class c.
+///
+/// ```
+/// use mercer::formulation::{Intercept, Loss};
+/// use mercer::{Kernel, Samples, model::{Margin, OneVsRest, Training}};
+/// let (kernel, x) = (Kernel::rbf(0.1), ndarray::array![[0.0], [1.0], [5.0]]);
+/// let samples = Samples::try_from(x.view())?;
+/// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
+/// let training = Training::new(&kernel, &samples, &[0, 1, 2], &[1.0; 3], margin);
+/// assert_eq!(OneVsRest::fit(&training)?.dual_coef.dim(), (3, 3));
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct OneVsRest;
+
+impl OneVsRest {
+    /// Trains the machines, on the threads of the current rayon pool, or
+    /// of one of its own if there is none.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Samples, model::{Margin, OneVsRest, Training}};
+    /// # let (kernel, x) = (Kernel::rbf(1.0), ndarray::array![[0.0], [1.0], [3.0]]);
+    /// # let samples = Samples::try_from(x.view())?;
+    /// let training = Training::new(&kernel, &samples, &[0, 1, 2], &[1.0; 3], Margin::Nu(0.5));
+    /// assert_eq!(OneVsRest::fit(&training)?.reports.len(), 3);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`OneVsOne::fit`](super::OneVsOne::fit), nu being feasible for a class if it is for it and
+    /// the rest.
+    pub fn fit(training: &Training) -> Result<Machines> {
+        training.call(|| Self::train(training))
+    }
+
+    fn train(training: &Training) -> Result<Machines> {
+        let started = Instant::now();
+        let (labels, classes) = (training.labels, training.classes);
+        let members = training.members()?;
+        let margins = training.margins(limits_of_classes)?;
+        let rows = members.concat();
+        let matrix = || KernelMatrix::new(training.kernel, training.samples, rows.clone());
+        let solutions: Vec<Solution> =
+            if rows.len() <= SMALL_PROBLEM && training.side_by_side(classes) > 1 {
+                let bytes = training.bytes();
+                let train = |class: usize, side_by_side: usize| {
+                    training.monitor.machine(class, classes);
+                    let mut solver = training.solver.since(started);
+                    *solver.cache_bytes_mut() = Some(bytes / side_by_side);
+                    let (matrix, margin) = (matrix()?, margins[class]);
+                    let problem = training.problem(&rows, class, margin)?;
+                    let solution = solver.solve(&problem, &matrix, training.monitor)?;
+                    Ok(margin.finish(solution, &problem, &matrix))
+                };
+                train_all(training, classes, |_| true, train)?
+            } else {
+                let matrix = matrix()?;
+                let mut kernel_rows = KernelRows::new(&matrix);
+                let train = |class: usize| {
+                    training.monitor.machine(class, classes);
+                    let solver = training.solver.since(started);
+                    let problem = training.problem(&rows, class, margins[class])?;
+                    let solution = solver.solve_on(&problem, &mut kernel_rows, training.monitor)?;
+                    Ok::<_, Error>(margins[class].finish(solution, &problem, &matrix))
+                };
+                (0..classes).map(train).collect::<Result<_>>()?
+            };
+        let used = |at: &usize| solutions.iter().any(|solution| solution.beta[*at] != 0.0);
+        let support: Vec<usize> = (0..rows.len()).filter(used).collect();
+        let mut n_support = vec![0; classes];
+        for &at in &support {
+            n_support[labels[rows[at]]] += 1;
+        }
+        let dual_coef = Array2::from_shape_fn((classes, support.len()), |(class, i)| {
+            solutions[class].beta[support[i]]
+        });
+        let support = support.iter().map(|&at| rows[at]).collect();
+        Ok(Machines::new(support, n_support, dual_coef, solutions))
+    }
+}
+
+/// Returns the first class with the largest value; `value(c)` returns the value of machine c and a
+/// bound of its error.
+pub(crate) fn largest(classes: usize, value: impl Fn(usize) -> (f64, f64)) -> Choice {
+    let (mut winner, mut most) = (0, f64::NEG_INFINITY);
+    for class in 0..classes {
+        let (value, _) = value(class);
+        if value > most {
+            (winner, most) = (class, value);
+        }
+    }
+    let lowest = most - value(winner).1;
+    let beaten = |class: usize| {
+        let (value, error) = value(class);
+        value + error < lowest
+    };
+    Choice {
+        class: winner,
+        doubtful: !(0..classes).all(|class| class == winner || beaten(class)),
+    }
+}

@@ -1,0 +1,116 @@
+//! How a fit is done, whatever is fitted.
+
+use super::run::{self, Scale};
+use crate::data::Samples;
+use crate::error::Error;
+use crate::qp::{Adatron, Smo, Solver, StopRule};
+use pyo3::prelude::*;
+use std::time::{Duration, Instant};
+
+#[pyclass(name = "Settings", module = "mercer._core", frozen)]
+pub(super) struct PySettings {
+    pub solver: Solver,
+    n_threads: usize,
+    progress: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl PySettings {
+    #[new]
+    #[pyo3(signature = (*, solver, eta, tol, shrinking, cache_bytes, max_iter, max_time, n_threads, progress=None))]
+    #[allow(clippy::too_many_arguments)] // Python's keyword arguments
+    fn new(
+        solver: &str,
+        eta: f64,
+        tol: f64,
+        shrinking: bool,
+        cache_bytes: Option<usize>,
+        max_iter: i64,
+        max_time: Option<f64>,
+        n_threads: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
+        let stop = StopRule {
+            tolerance: tol,
+            max_iterations: u64::try_from(max_iter).ok(),
+            time_limit: time_limit(max_time)?,
+        };
+        let adatron = Adatron {
+            stop,
+            eta,
+            cache_bytes,
+        };
+        // Refused whichever solver there is.
+        adatron.check_eta()?;
+        let solver = match solver {
+            "smo" => Solver::Smo(Smo {
+                stop,
+                shrinking,
+                cache_bytes,
+                ..Smo::default()
+            }),
+            "adatron" => Solver::Adatron(adatron),
+            _ => return Err(Error::parameter("solver", "'smo' or 'adatron'", solver).into()),
+        };
+        Ok(PySettings {
+            solver,
+            n_threads,
+            progress,
+        })
+    }
+}
+
+impl PySettings {
+    /// Runs a fit to these samples on the threads asked for.
+    pub fn run<R: Send>(
+        &self,
+        py: Python,
+        samples: &Samples,
+        fit: impl FnOnce(&run::Watch) -> crate::Result<R> + Send,
+    ) -> PyResult<R> {
+        let progress = self
+            .progress
+            .as_ref()
+            .map(|function| function.clone_ref(py));
+        let rows = samples.rows();
+        let scale = Scale {
+            n_threads: self.n_threads,
+            rows,
+            work: samples.work_of_matrix(rows),
+        };
+        let started = Instant::now();
+        let result = run::interruptible(py, scale, progress, fit)?;
+        if started.elapsed() > LONG {
+            py.detach(return_memory);
+        }
+        Ok(result?)
+    }
+}
+
+/// How long a fit takes after which it is worth some milliseconds to return its memory.
+const LONG: Duration = Duration::from_secs(1);
+
+/// Returns freed memory to the system: thousands of kernel rows leave holes that the allocator would
+/// otherwise keep, 45 MB after a fit on 60000 images.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn return_memory() {
+    unsafe extern "C" {
+        fn malloc_trim(pad: usize) -> std::ffi::c_int;
+    }
+    // SAFETY: glibc's function takes any number, may be called by any thread at any time, and
+    // touches only memory that is free.
+    unsafe { malloc_trim(0) };
+}
+
+/// Other allocators look after themselves.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn return_memory() {}
+
+/// Returns a limit in seconds as a duration; longer than the clock can tell is no limit.
+fn time_limit(max_time: Option<f64>) -> PyResult<Option<Duration>> {
+    match max_time {
+        None => Ok(None),
+        Some(seconds) if seconds > 0.0 => Ok(Duration::try_from_secs_f64(seconds).ok()),
+        Some(seconds) => Err(Error::parameter("max_time", "positive", seconds).into()),
+    }
+}

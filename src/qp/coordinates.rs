@@ -1,0 +1,204 @@
+//! Coordinates: where variables are, between which bounds, and the gradient there.
+
+use super::problem::DualProblem;
+use crate::simd::Real;
+
+/// Coefficients, gradient and bounds, one entry per place: in the order of variables, of positions
+/// or of the places of a block, whose gradient may be in f32.
+#[derive(Clone, Default)]
+pub(super) struct Coordinates<T = f64> {
+    pub beta: Vec<f64>,
+    /// The gradient of the smooth part of the objective.
+    pub gradient: Vec<T>,
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    /// The factors of |beta|.
+    pub absolute: Vec<f64>,
+}
+
+impl<T: Real> Coordinates<T> {
+    pub fn len(&self) -> usize {
+        self.beta.len()
+    }
+
+    #[inline]
+    pub fn point(&self, i: usize) -> Point {
+        Point {
+            beta: self.beta[i],
+            gradient: self.gradient[i].to_f64(),
+            lower: self.lower[i],
+            upper: self.upper[i],
+            absolute: self.absolute[i],
+        }
+    }
+
+    pub fn set(&mut self, i: usize, point: Point) {
+        self.beta[i] = point.beta;
+        self.gradient[i] = T::from_f64(point.gradient);
+        self.lower[i] = point.lower;
+        self.upper[i] = point.upper;
+        self.absolute[i] = point.absolute;
+    }
+
+    /// Makes room for `count` variables that cannot move.
+    pub fn clear(&mut self, count: usize) {
+        for vector in [
+            &mut self.beta,
+            &mut self.lower,
+            &mut self.upper,
+            &mut self.absolute,
+        ] {
+            vector.clear();
+            vector.resize(count, 0.0);
+        }
+        self.gradient.clear();
+        self.gradient.resize(count, T::ZERO);
+    }
+}
+
+impl Coordinates {
+    /// Returns those of a problem, in the order of its variables.
+    pub fn of(problem: &DualProblem, beta: Vec<f64>, gradient: Vec<f64>) -> Self {
+        Coordinates {
+            beta,
+            gradient,
+            lower: problem.lower.clone(),
+            upper: problem.upper.clone(),
+            absolute: problem.absolute.clone(),
+        }
+    }
+
+    /// Returns what is at the given places, in their order.
+    pub fn at(&self, places: &[u32]) -> Self {
+        Coordinates {
+            beta: taken(&self.beta, places),
+            gradient: taken(&self.gradient, places),
+            lower: taken(&self.lower, places),
+            upper: taken(&self.upper, places),
+            absolute: taken(&self.absolute, places),
+        }
+    }
+
+    /// Returns the coefficients with the sums that those of the start have, where these are fixed, to the
+    /// last digit: what is missing goes to the free variable of the group that is farthest from its
+    /// bounds.
+    pub fn with_sums_of(&self, problem: &DualProblem) -> Vec<f64> {
+        let mut beta = self.beta.clone();
+        if problem.constraint.absorber().is_some() {
+            return beta;
+        }
+        for group in 0..problem.constraint.groups() {
+            let members = || (0..self.len()).filter(|&i| problem.constraint.group(i) == group);
+            let excess = exact_sum(members().flat_map(|i| [self.beta[i], -problem.start[i]]));
+            let size: f64 = members().map(|i| self.beta[i].abs()).sum();
+            let room = |i: usize| {
+                let point = self.point(i);
+                let room = (point.upper - point.beta).min(point.beta - point.lower);
+                match point.absolute > 0.0 {
+                    true => room.min(point.beta.abs()),
+                    false => room,
+                }
+            };
+            let freest = members().max_by(|&i, &j| room(i).total_cmp(&room(j)));
+            if let Some(i) = freest
+                && excess.abs() > f64::EPSILON * size
+                && excess.abs() < room(i)
+            {
+                beta[i] -= excess;
+            }
+        }
+        beta
+    }
+
+    /// Reorders the leading places: place p now holds what place `order[p]` held.
+    pub fn permute(&mut self, order: &[u32]) {
+        for values in [
+            &mut self.beta,
+            &mut self.gradient,
+            &mut self.lower,
+            &mut self.upper,
+            &mut self.absolute,
+        ] {
+            permute(values, order);
+        }
+    }
+}
+
+/// Adds up numbers without rounding to speak of (Neumaier, ZAMM 54, 1974).
+fn exact_sum(terms: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0f64, 0.0);
+    for term in terms {
+        let next = sum + term;
+        lost += match sum.abs() >= term.abs() {
+            true => (sum - next) + term,
+            false => (term - next) + sum,
+        };
+        sum = next;
+    }
+    sum + lost
+}
+
+/// Returns the values at the given places, in their order.
+fn taken<T: Copy>(values: &[T], places: &[u32]) -> Vec<T> {
+    places.iter().map(|&at| values[at as usize]).collect()
+}
+
+/// Reorders the leading values as [`Coordinates::permute`] does.
+pub(super) fn permute<T: Copy>(values: &mut [T], order: &[u32]) {
+    let new = taken(values, order);
+    values[..order.len()].copy_from_slice(&new);
+}
+
+/// One variable as the optimality test sees it.
+#[derive(Clone, Copy)]
+pub(super) struct Point {
+    pub beta: f64,
+    pub gradient: f64,
+    pub lower: f64,
+    pub upper: f64,
+    /// The factor of |beta|.
+    pub absolute: f64,
+}
+
+impl Point {
+    pub fn may_grow(&self) -> bool {
+        self.beta < self.upper
+    }
+
+    pub fn may_shrink(&self) -> bool {
+        self.beta > self.lower
+    }
+
+    /// Tells whether it may move both ways without a kink.
+    pub fn is_free(&self) -> bool {
+        self.may_grow() && self.may_shrink() && (self.beta != 0.0 || self.absolute == 0.0)
+    }
+
+    /// How fast the objective falls when the variable grows.
+    pub fn up(&self) -> f64 {
+        -self.gradient + self.grow_offset()
+    }
+
+    /// How fast the objective rises when the variable shrinks.
+    pub fn down(&self) -> f64 {
+        -self.gradient + self.shrink_offset()
+    }
+
+    /// What |beta| adds to the descent of a variable that grows: its slope changes sign at 0.
+    pub fn grow_offset(&self) -> f64 {
+        if self.beta >= 0.0 {
+            -self.absolute
+        } else {
+            self.absolute
+        }
+    }
+
+    /// What |beta| adds to the descent of a variable that shrinks.
+    pub fn shrink_offset(&self) -> f64 {
+        if self.beta > 0.0 {
+            -self.absolute
+        } else {
+            self.absolute
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Smo: sequential minimal optimisation in blocks.
+//!
+//! A pair at a time is bound by memory: every step wants two rows of the kernel matrix. So
+//!
+//! 1. choose a block of variables ([`WorkingSet`]);
+//! 2. compute its small matrix and solve the sub-problem by pair steps ([`Block`]);
+//! 3. fetch the rows of the coefficients that changed, those that are missing all at once;
+//! 4. update the gradient of all active variables with them.
+//!
+//! Only the rows that are needed in steps 3 and 4 are ever computed.
+//!
+//! Variables stuck at a bound leave the active set ([`Shrinking`]); before convergence is declared
+//! their gradient is rebuilt and they are checked.
+
+mod block;
+mod block_size;
+mod members;
+mod noise;
+mod settings;
+mod shrink;
+#[cfg(test)]
+mod tests;
+mod variables;
+mod working_set;
+
+use super::control::StopRule;
+use super::coordinates::Coordinates;
+use super::divergence::{diverges, largest};
+use super::driver::{Method, Outcome, POLISH_SHARE, Run, State, TINY};
+use super::kkt::Thresholds;
+use super::phases::{Phases, Stopwatch};
+use super::problem::DualProblem;
+use super::report::Status;
+use super::task::Task;
+use super::update::{add_or_restore, changes};
+use crate::error::{Polled, Result};
+use crate::matrix::{CachedRows, KernelMatrix, Precision};
+use crate::simd::Real;
+pub use block::Selection;
+use block::{Block, Goal};
+use block_size::BlockSize;
+use members::Members;
+use noise::Noise;
+pub use settings::Smo;
+use shrink::Shrinking;
+use variables::Variables;
+use working_set::WorkingSet;
+
+/// Steps of polishing that are always allowed; beyond, as many as it took to get there. They take
+/// about a millisecond.
+const POLISH_STEPS: u64 = 1000;
+/// A block is solved until its gap has fallen to this share of what it was: more is lost when other
+/// variables move.
+const INNER_SHARE: f64 = 0.1;
+/// A block is solved a little beyond the tolerance, so that rounding does not bring it back.
+const BEYOND: f64 = 0.9;
+/// The gradient of a block may be in f32 while the tolerance is so many of its roundings.
+const RESOLVED: f64 = 256.0;
+/// Steps of pairs do not depend on the origin; their roundings do. Centred rows are not shared with other
+/// problems, so they are taken only where two digits are at stake.
+const FAR: f64 = 100.0;
+/// Steps for each variable of a block between two looks for divergence.
+const STEPS_BEFORE_LOOK: u64 = 64;
+
+impl Method for Smo {
+    fn stop_rule(&self) -> &StopRule {
+        &self.stop
+    }
+
+    fn cache_bytes(&self) -> Option<usize> {
+        self.cache_bytes
+    }
+
+    fn far(&self) -> f64 {
+        FAR
+    }
+
+    fn check(&self, _problem: &DualProblem, _matrix: &KernelMatrix) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin<'a, 'm: 'a, T: Precision>(
+        &'a self,
+        task: Task<'a, 'm>,
+        mut rows: CachedRows<'m, T>,
+        state: State,
+    ) -> Box<dyn Run<'m, T> + 'a> {
+        let (problem, matrix) = (task.problem, task.matrix);
+        if matrix.may_be_indefinite() && state.coordinates.beta == problem.start {
+            rows = rows.rounded();
+        }
+        Box::new(Blocks {
+            settings: self,
+            task,
+            rows,
+            variables: Variables::new(problem, matrix.diagonal(), state.coordinates),
+            working_set: WorkingSet::default(),
+            single: Block::default(),
+            double: Block::default(),
+            noise: Noise::default(),
+            shrinking: Shrinking::new(self.shrinking && matrix.len() > TINY),
+            iterations: state.iterations,
+            phases: state.phases,
+        })
+    }
+}
+
+/// The outer loop and where it is.
+struct Blocks<'a, 'm, T> {
+    settings: &'a Smo,
+    task: Task<'a, 'm>,
+    rows: CachedRows<'m, T>,
+    variables: Variables,
+    working_set: WorkingSet,
+    single: Block<f32>,
+    double: Block<f64>,
+    noise: Noise,
+    shrinking: Shrinking,
+    iterations: u64,
+    phases: Phases,
+}
+
+impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
+    /// The outer loop.
+    fn advance(&mut self, tolerance: f64) -> Polled<Outcome> {
+        let Task {
+            control, matrix, ..
+        } = self.task;
+        let mut size = BlockSize::new(matrix.len(), matrix.may_be_indefinite());
+        let mut single = size_of::<T>() == 4;
+        let mut polish = matrix.len() <= TINY;
+        self.shrinking.restart();
+        loop {
+            let watch = Stopwatch::beside(self.phases.kernel);
+            let thresholds = self.variables.thresholds();
+            let gap = thresholds.gap();
+            control.tell(self.iterations, gap, self.variables.active);
+            if gap <= tolerance {
+                if polish && gap > 0.0 {
+                    polish = false;
+                    self.polish(&thresholds)?;
+                } else if self.variables.shrunk.is_empty() {
+                    return Ok(Outcome::Converged);
+                } else {
+                    self.unshrink()?;
+                }
+                continue;
+            }
+            control.poll()?;
+            if let Some(outcome) = self.must_end(gap)? {
+                return Ok(outcome);
+            }
+            if self.shrinking.is_due() {
+                self.shrink(&thresholds);
+            }
+            self.select(&thresholds, size.get());
+            self.phases.selection += watch.seconds_beside(self.phases.kernel);
+            single &= tolerance > RESOLVED * f32::ROUNDOFF * thresholds.size().max(1.0);
+            let target = (BEYOND * tolerance).max(INNER_SHARE * gap);
+            let steps = self.solve_block(single, target, self.budget())?;
+            if steps == 0 {
+                // Rounding hides the violation from the block.
+                match (single, size_of::<T>()) {
+                    (true, _) => single = false,
+                    (false, 4) => return Ok(Outcome::TooNoisy),
+                    (false, _) => return Ok(Outcome::Converged),
+                }
+            }
+            size.grow(steps, || self.free_in_block());
+        }
+    }
+
+    fn rows(&mut self) -> &mut CachedRows<'m, T> {
+        &mut self.rows
+    }
+
+    fn coordinates(&self) -> Coordinates {
+        self.variables.by_variable(self.rows.order())
+    }
+
+    fn correct(&mut self, gradient: &[f64]) {
+        let positions = self.rows.order().inverse();
+        for (&at, &gradient) in positions.iter().zip(gradient) {
+            self.variables.coordinates.gradient[at as usize] = gradient;
+        }
+    }
+
+    fn end(self: Box<Self>) -> (State, CachedRows<'m, T>) {
+        let state = State {
+            coordinates: self.coordinates(),
+            stale: self.variables.stale(self.rows.order()),
+            iterations: self.iterations,
+            history: Vec::new(),
+            phases: self.phases,
+        };
+        (state, self.rows)
+    }
+}
+
+impl<T: Precision> Blocks<'_, '_, T> {
+    /// Tells whether and how to end before convergence.
+    fn must_end(&mut self, gap: f64) -> Polled<Option<Outcome>> {
+        if self.iterations >= self.task.control.max_iterations {
+            return Ok(Some(Outcome::GaveUp(Status::MaxIterations)));
+        }
+        if self.task.problem.may_diverge() && self.diverges() {
+            return Ok(Some(Outcome::GaveUp(Status::Diverged)));
+        }
+        if size_of::<T>() == 8 {
+            return Ok(None);
+        }
+        let watch = Stopwatch::start();
+        let order = self.rows.order();
+        let hidden = self.noise.hides(gap, self.task, &self.variables, order);
+        self.phases.kernel += watch.seconds();
+        // The inactive gradients are not needed: the next rung computes all of them.
+        Ok(hidden?.then_some(Outcome::TooNoisy))
+    }
+
+    /// Tells whether the objective seems to have no minimum.
+    fn diverges(&self) -> bool {
+        let Variables { coordinates, .. } = &self.variables;
+        let active = (0..self.variables.active).map(|at| {
+            let variable = self.rows.order().variable(at) as usize;
+            let (linear, point) = (self.task.problem.linear[variable], coordinates.point(at));
+            [point.beta, point.gradient, linear, point.absolute]
+        });
+        diverges(active, largest(&self.variables.diagonal))
+    }
+
+    /// Chooses the next block.
+    fn select(&mut self, thresholds: &Thresholds, size: usize) {
+        let order = self.rows.order();
+        self.working_set
+            .select(&self.variables, order, thresholds, size);
+    }
+
+    /// Returns the steps that may have been taken at the end of the next block.
+    fn budget(&self) -> u64 {
+        let look = match self.task.problem.may_diverge() {
+            true => {
+                let variables = self.working_set.variables.len().max(64);
+                self.iterations + STEPS_BEFORE_LOOK * variables as u64
+            }
+            false => u64::MAX,
+        };
+        look.min(self.task.control.max_iterations)
+    }
+
+    /// Counts the free variables of the last block.
+    fn free_in_block(&self) -> usize {
+        let (variables, order) = (&self.variables, self.rows.order());
+        let members = self.working_set.variables.iter();
+        members
+            .filter(|&&variable| variables.point(order.position(variable)).is_free())
+            .count()
+    }
+
+    /// Goes on from a tolerable solution of a tiny problem, for about as many steps as it took.
+    fn polish(&mut self, thresholds: &Thresholds) -> Polled<()> {
+        let steps = self.iterations.max(POLISH_STEPS);
+        let budget = steps.saturating_add(self.iterations);
+        let target = POLISH_SHARE * self.settings.stop.tolerance;
+        self.select(thresholds, TINY);
+        self.solve_block(false, target, budget.min(self.task.control.max_iterations))?;
+        Ok(())
+    }
+
+    /// Solves the sub-problem of the block, in f32 if `single`, until its gap is at most `target` or
+    /// there have been `max_iterations` steps in all. Then fetches the rows of the coefficients that
+    /// changed, and only those, and updates the gradient with them. Returns the number of steps.
+    ///
+    /// A block that is stopped counts as far as it came, if the rows it needs are there. Otherwise
+    /// nothing has changed.
+    fn solve_block(&mut self, single: bool, target: f64, max_iterations: u64) -> Polled<u64> {
+        let control = self.task.control;
+        let order = self.rows.order();
+        let members = Members::new(&self.working_set.variables, &self.variables, order);
+        let goal = Goal {
+            selection: self.settings.selection,
+            newton: true,
+            tolerance: target,
+            max_steps: max_iterations.saturating_sub(self.iterations),
+            stop: &|| control.stop(),
+        };
+        let watch = Stopwatch::beside(self.rows.kernel_time().as_secs_f64());
+        let (rows, variables) = (&mut self.rows, &self.variables);
+        let mut steps = 0;
+        let (solved, beta): (Polled<()>, Vec<f64>) = if single {
+            members.load(&mut self.single, variables, rows, &goal)?;
+            let solved = self.single.solve_nested(&goal, &mut steps);
+            (solved, self.single.beta().collect())
+        } else {
+            members.load(&mut self.double, variables, rows, &goal)?;
+            let solved = if self.task.matrix.may_be_indefinite() {
+                // Pair steps only, as LIBSVM takes them.
+                let pairs = Goal {
+                    newton: false,
+                    ..goal
+                };
+                self.double.solve(&pairs, &mut steps)
+            } else {
+                self.double.solve_nested(&goal, &mut steps)
+            };
+            (solved, self.double.beta().collect())
+        };
+        self.phases.inner += watch.seconds_beside(self.rows.kernel_time().as_secs_f64());
+        if beta.iter().any(|beta| !beta.is_finite()) {
+            return Ok(0); // overflow: no step was taken
+        }
+        self.apply(&members, beta)?;
+        self.iterations += steps;
+        solved.map(|()| steps)
+    }
+
+    /// Gives the members of a block new coefficients and updates the gradient. If that is halted,
+    /// nothing has changed.
+    fn apply(&mut self, members: &Members, beta: Vec<f64>) -> Polled<()> {
+        let (changes, moved) = members.changes(beta.into_iter(), &self.variables);
+        let (control, variables) = (self.task.control, &mut self.variables);
+        let active = &mut variables.coordinates.gradient[..variables.active];
+        let watch = Stopwatch::beside(self.rows.kernel_time().as_secs_f64());
+        let added = add_or_restore(&mut self.rows, &changes, 0, active, &|| control.stop());
+        self.phases.update += watch.seconds_beside(self.rows.kernel_time().as_secs_f64());
+        added?;
+        for &(at, beta) in &moved {
+            variables.move_to(at, beta);
+        }
+        self.shrinking.count(moved.len());
+        Ok(())
+    }
+
+    /// Sets variables aside if that pays.
+    fn shrink(&mut self, thresholds: &Thresholds) {
+        let (places, kept) = self.variables.shrinking_order(thresholds);
+        let gone = places.len() - kept;
+        if self.shrinking.pays(gone, places.len(), self.rows.held()) {
+            let beta = self.variables.beta_by_variable(self.rows.order());
+            self.variables.shrink(&places, kept, beta);
+            self.rows.reorder(&places);
+        }
+    }
+
+    /// Rebuilds the gradient of what was set aside and makes everything active again.
+    fn unshrink(&mut self) -> Polled<()> {
+        let control = self.task.control;
+        let now = self.variables.beta_by_variable(self.rows.order());
+        let Variables {
+            coordinates,
+            shrunk,
+            ..
+        } = &mut self.variables;
+        for part in shrunk.iter_mut() {
+            let changes = changes(&now, part.beta.iter().copied());
+            let start = part.positions.start;
+            let gradient = &mut coordinates.gradient[part.positions.clone()];
+            add_or_restore(&mut self.rows, &changes, start, gradient, &|| {
+                control.stop()
+            })?;
+            // Should a later part be halted, this one is up to date.
+            part.beta.copy_from_slice(&now);
+        }
+        shrunk.clear();
+        self.variables.active = self.variables.len();
+        self.shrinking.restart();
+        Ok(())
+    }
+}
