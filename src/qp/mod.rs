@@ -31,6 +31,7 @@
 //! | `doubt`, `confirm` | how wrong the gradient may be, and the gap that is sure |
 //! | `settings`, `divergence`, `update` | what the solvers share |
 //! | `driver` | the way from `solve` to a solver: the ladder of precisions |
+//! | `face` | the minimum of the free variables, others meeting their bounds on the way |
 //! | `smo` | [`Smo`]: sequential minimal optimisation in blocks |
 //! | `adatron` | [`Adatron`]: one coefficient at a time |
 //!
@@ -44,6 +45,7 @@ mod coordinates;
 mod divergence;
 mod doubt;
 mod driver;
+mod face;
 mod kkt;
 mod phases;
 mod problem;

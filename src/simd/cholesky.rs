@@ -6,12 +6,11 @@
 //!
 //! A block of columns at a time: the block on the diagonal is factored, the rows below are divided
 //! by it, and their products with each other are subtracted from all that is right of the block and
-//! below the diagonal. Rows are divided in panels, a vector of rows at a time, and panels are what
-//! the product loop of kernel tiles wants ([`product`]). The request to stop is polled after every
-//! block, which takes a few milliseconds.
+//! below the diagonal ([`rank_update`](super::rank_update)). Rows are divided in panels, a vector of
+//! rows at a time. The request to stop is polled after every block, which takes a few milliseconds.
 
 use super::isa::dispatch;
-use super::product::{self, GROUP, Measure};
+use super::rank_update::{Left, Lower, PANEL, subtract_products};
 use super::{Isa, Real, add_multiple, inner_product, memory, parallel};
 use crate::error::{Polled, Result, Stop, poll};
 use std::ops::Range;
@@ -21,12 +20,6 @@ const BLOCK: usize = 128;
 /// Columns of the blocks that a block on the diagonal is itself factored in: few enough to leave
 /// little to inner products, which are slower than the product loop.
 const SMALL_BLOCK: usize = 24;
-/// Rows of a panel.
-const PANEL: usize = product::panel::<f64>();
-/// Rows whose products a thread subtracts at a time: a multiple of a group and of a panel.
-const ROWS: usize = 48;
-/// Columns of the products it holds.
-const COLUMNS: usize = 512;
 
 /// What an error calls the columns that are copied.
 const PANELS: &str = "panels of a matrix to be factored";
@@ -66,7 +59,13 @@ fn eliminate(
 ) -> Result<()> {
     let triangle = Triangle::new(block, n, columns.clone())?;
     let panels = divide(isa, &triangle, below, n, columns.start)?;
-    subtract_products(isa, &panels, below, n, columns);
+    let lower = Lower {
+        rows: below,
+        stride: n,
+        first: columns.end,
+    };
+    let left = Left::Within(columns.start);
+    subtract_products(isa, lower, left, &panels, columns.len());
     Ok(())
 }
 
@@ -87,7 +86,7 @@ pub(crate) fn solve(isa: Isa, factor: &[f64], b: &mut [f64]) {
 
 /// Factors the rows of a block on the diagonal, whose first row is `start`. Returns false if a
 /// pivot is not positive.
-fn factor_diagonal(isa: Isa, block: &mut [f64], n: usize, start: usize) -> bool {
+pub(super) fn factor_diagonal(isa: Isa, block: &mut [f64], n: usize, start: usize) -> bool {
     for r in 0..block.len() / n {
         let (before, row) = block.split_at_mut(r * n);
         let row = &mut row[start..n];
@@ -104,14 +103,15 @@ fn factor_diagonal(isa: Isa, block: &mut [f64], n: usize, start: usize) -> bool 
     true
 }
 
-/// The factor of a block on the diagonal, its rows one after another, and one over its diagonal.
-struct Triangle {
-    rows: Vec<f64>,
-    inverse: Vec<f64>,
+/// The factor of a block on the diagonal, its rows one after another.
+pub(super) struct Triangle {
+    pub rows: Vec<f64>,
+    /// One over the diagonal.
+    pub inverse: Vec<f64>,
 }
 
 impl Triangle {
-    fn new(block: &[f64], n: usize, columns: Range<usize>) -> Result<Self> {
+    pub fn new(block: &[f64], n: usize, columns: Range<usize>) -> Result<Self> {
         let width = columns.len();
         let mut rows = memory::with_capacity(block.len() / n * width, PANELS)?;
         for row in block.chunks(n) {
@@ -158,7 +158,7 @@ fn divide(
 
 dispatch! {
     /// Divides a panel of rows by a triangle, all rows at the same time.
-    fn divide_panel<T: Real>(triangle: &[T], inverse: &[T], panel: &mut [[T; PANEL]]) = divide_panel_body
+    pub(super) fn divide_panel<T: Real>(triangle: &[T], inverse: &[T], panel: &mut [[T; PANEL]]) = divide_panel_body
 }
 
 #[inline(always)]
@@ -181,47 +181,6 @@ fn divide_panel_body<T: Real, const FMA: bool>(
             rest[0][lane] = (sums[0][lane] + sums[1][lane]) * inverse;
         }
     }
-}
-
-/// Subtracts the products of the rows below a block with each other from their entries right of its
-/// columns, up to the diagonal.
-fn subtract_products(isa: Isa, panels: &[f64], below: &mut [f64], n: usize, columns: Range<usize>) {
-    let (end, width) = (columns.end, columns.len());
-    let count = below.len() / n;
-    let parts: Vec<_> = below.chunks_mut(ROWS * n).enumerate().collect();
-    let work = count * count / 2 * width;
-    type Buffers = (Vec<f64>, Vec<f64>);
-    parallel::for_each(
-        parts,
-        work,
-        |(group, products): &mut Buffers, (part, rows)| {
-            group.resize(GROUP * width, 0.0);
-            products.resize(GROUP * COLUMNS, 0.0);
-            for (number, rows) in rows.chunks_mut(GROUP * n).enumerate() {
-                let first = part * ROWS + number * GROUP;
-                for (lane, row) in rows.chunks(n).enumerate() {
-                    let entries = group[lane..].iter_mut().step_by(GROUP);
-                    for (entry, &value) in entries.zip(&row[end - width..]) {
-                        *entry = value;
-                    }
-                }
-                // As far as the diagonal of the last row of the group.
-                let columns = count.min(first + GROUP);
-                for column in (0..columns).step_by(COLUMNS) {
-                    let size = COLUMNS.min(columns - column);
-                    let mut out: Vec<&mut [f64]> = products.chunks_mut(size).take(GROUP).collect();
-                    let panels = &panels[column * width..];
-                    product::dense_products(isa, group, panels, width, &mut out, Measure::Product);
-                    for (row, products) in rows.chunks_mut(n).zip(out) {
-                        let entries = row[end + column..].iter_mut();
-                        for (entry, product) in entries.zip(products.iter()) {
-                            *entry -= product;
-                        }
-                    }
-                }
-            }
-        },
-    );
 }
 
 #[cfg(test)]

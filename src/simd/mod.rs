@@ -8,12 +8,14 @@
 pub(crate) mod cholesky;
 mod dot;
 mod exp;
+pub(crate) mod inverse;
 mod isa;
 pub(crate) mod memory;
 pub(crate) mod once;
 pub(crate) mod parallel;
 pub(crate) mod process;
 pub(crate) mod product;
+mod rank_update;
 mod real;
 pub(crate) mod slab;
 pub(crate) mod system_memory;

@@ -9,53 +9,75 @@ const FIRST: usize = 64;
 const EASY: (usize, usize) = (128, 1024);
 /// Variables up to which a problem is solved as one block: its matrix fits the second cache.
 const ONE_BLOCK: usize = 512;
-/// Variables of the blocks of hard problems: they want few, large blocks, because each costs a pass
-/// over all its rows.
-const HARD: usize = 2048;
-/// Variables of the largest block, for problems in which so many are free.
-const LARGEST: usize = 4096;
+/// Variables of the blocks of problems for which pair steps are slow, while too many are at the wrong
+/// bounds for a face: they want few, large blocks, because each costs a pass over all its rows.
+const SLOW: usize = 2048;
+/// Variables of a block that is solved by faces, at the least and at the most.
+const FACES: (usize, usize) = (1024, 6000);
 /// Variables of a block when the kernel may be indefinite. Such a problem has many local minima,
 /// and which one is found depends on the path, down to the rounding of the rows. A block that holds
 /// all variables, with rows first rounded as LIBSVM's, takes LIBSVM's path, so that users find what
 /// they found there; the true gap is reached from its end.
 const INDEFINITE: usize = 6000;
-/// A block that takes more steps than this for each of its variables is hard: the next is larger.
-const HARD_STEPS: u64 = 2;
+/// A block that takes more steps than this for each of its variables shows that pair steps are slow.
+const SLOW_STEPS: u64 = 8;
 
-/// The size of the next block.
+/// The size of the next block, and how it is solved.
 pub(super) struct BlockSize {
     size: usize,
     /// The size of the blocks of easy problems.
     easy: usize,
-    largest: usize,
+    indefinite: bool,
+    slow: bool,
+    faces: bool,
 }
 
 impl BlockSize {
     pub fn new(variables: usize, indefinite: bool) -> Self {
-        let (size, largest) = match indefinite {
-            true => (INDEFINITE, INDEFINITE),
-            false if variables <= ONE_BLOCK => (ONE_BLOCK, LARGEST),
-            false => (FIRST, LARGEST),
-        };
         BlockSize {
-            size,
+            size: match variables {
+                _ if indefinite => INDEFINITE,
+                0..=ONE_BLOCK => ONE_BLOCK,
+                _ => FIRST,
+            },
             easy: (variables / 16).clamp(EASY.0, EASY.1),
-            largest,
+            indefinite,
+            slow: false,
+            faces: false,
         }
     }
 
-    pub fn get(&self) -> usize {
+    /// Chooses the size of the next block, where so many variables are free or want to leave their
+    /// bounds: if pair steps are slow and all of them fit, it is solved by faces.
+    pub fn choose(&mut self, moving: impl FnOnce() -> usize) -> usize {
+        self.faces = false;
+        if self.slow {
+            let wanted = moving() / 4 * 5 + FACES.0;
+            self.faces = wanted <= FACES.1;
+            if self.faces {
+                return wanted;
+            }
+        }
         self.size
     }
 
-    /// Grows after a block that took so many steps and of which so many variables are `free`.
-    pub fn grow(&mut self, steps: u64, free: impl FnOnce() -> usize) {
-        if self.size < self.easy || steps > HARD_STEPS * self.size as u64 {
-            let enough = match 3 * free() > 2 * self.size {
-                true => self.largest,
-                false => HARD,
-            };
-            self.size = (2 * self.size).min(enough).max(self.size);
+    /// Tells whether the next block is solved by faces.
+    pub fn has_faces(&self) -> bool {
+        self.faces
+    }
+
+    /// Returns how many steps the block may take.
+    pub fn cap(&self) -> u64 {
+        match self.faces || self.indefinite {
+            true => u64::MAX,
+            false => SLOW_STEPS * self.size as u64,
         }
+    }
+
+    /// Grows after a block that took so many steps.
+    pub fn grow(&mut self, steps: u64) {
+        self.slow |= steps >= self.cap();
+        let enough = if self.slow { SLOW } else { self.easy };
+        self.size = (2 * self.size).min(enough).max(self.size);
     }
 }

@@ -105,6 +105,17 @@ impl Method for Smo {
     }
 }
 
+/// How a block is solved.
+#[derive(Clone, Copy, PartialEq)]
+enum Inner {
+    /// By pair steps in f32.
+    Single,
+    /// By pair steps in f64.
+    Double,
+    /// By pair steps and faces: these want f64, for rounding to f32 leaves them no minimum.
+    Faces,
+}
+
 /// The outer loop and where it is.
 struct Blocks<'a, 'm, T> {
     settings: &'a Smo,
@@ -153,20 +164,26 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
             if self.shrinking.is_due() {
                 self.shrink(&thresholds);
             }
-            self.select(&thresholds, size.get());
+            let wanted = size.choose(|| self.variables.moving());
+            self.select(&thresholds, wanted);
             self.phases.selection += watch.seconds_beside(self.phases.kernel);
             single &= tolerance > RESOLVED * f32::ROUNDOFF * thresholds.size().max(1.0);
             let target = (BEYOND * tolerance).max(INNER_SHARE * gap);
-            let steps = self.solve_block(single, target, self.budget())?;
+            let inner = match (size.has_faces(), single) {
+                (true, _) => Inner::Faces,
+                (false, true) => Inner::Single,
+                (false, false) => Inner::Double,
+            };
+            let steps = self.solve_block(inner, target, self.budget(size.cap()))?;
             if steps == 0 {
                 // Rounding hides the violation from the block.
-                match (single, size_of::<T>()) {
+                match (inner == Inner::Single, size_of::<T>()) {
                     (true, _) => single = false,
                     (false, 4) => return Ok(Outcome::TooNoisy),
                     (false, _) => return Ok(Outcome::Converged),
                 }
             }
-            size.grow(steps, || self.free_in_block());
+            size.grow(steps);
         }
     }
 
@@ -236,7 +253,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
     }
 
     /// Returns the steps that may have been taken at the end of the next block.
-    fn budget(&self) -> u64 {
+    fn budget(&self, cap: u64) -> u64 {
         let look = match self.task.problem.may_diverge() {
             true => {
                 let variables = self.working_set.variables.len().max(64);
@@ -244,16 +261,8 @@ impl<T: Precision> Blocks<'_, '_, T> {
             }
             false => u64::MAX,
         };
-        look.min(self.task.control.max_iterations)
-    }
-
-    /// Counts the free variables of the last block.
-    fn free_in_block(&self) -> usize {
-        let (variables, order) = (&self.variables, self.rows.order());
-        let members = self.working_set.variables.iter();
-        members
-            .filter(|&&variable| variables.point(order.position(variable)).is_free())
-            .count()
+        look.min(self.iterations.saturating_add(cap))
+            .min(self.task.control.max_iterations)
     }
 
     /// Goes on from a tolerable solution of a tiny problem, for about as many steps as it took.
@@ -262,23 +271,27 @@ impl<T: Precision> Blocks<'_, '_, T> {
         let budget = steps.saturating_add(self.iterations);
         let target = POLISH_SHARE * self.settings.stop.tolerance;
         self.select(thresholds, TINY);
-        self.solve_block(false, target, budget.min(self.task.control.max_iterations))?;
+        self.solve_block(
+            Inner::Faces,
+            target,
+            budget.min(self.task.control.max_iterations),
+        )?;
         Ok(())
     }
 
-    /// Solves the sub-problem of the block, in f32 if `single`, until its gap is at most `target` or
+    /// Solves the sub-problem of the block until its gap is at most `target` or
     /// there have been `max_iterations` steps in all. Then fetches the rows of the coefficients that
     /// changed, and only those, and updates the gradient with them. Returns the number of steps.
     ///
     /// A block that is stopped counts as far as it came, if the rows it needs are there. Otherwise
     /// nothing has changed.
-    fn solve_block(&mut self, single: bool, target: f64, max_iterations: u64) -> Polled<u64> {
+    fn solve_block(&mut self, inner: Inner, target: f64, max_iterations: u64) -> Polled<u64> {
         let control = self.task.control;
         let order = self.rows.order();
         let members = Members::new(&self.working_set.variables, &self.variables, order);
         let goal = Goal {
             selection: self.settings.selection,
-            newton: true,
+            faces: inner == Inner::Faces,
             tolerance: target,
             max_steps: max_iterations.saturating_sub(self.iterations),
             stop: &|| control.stop(),
@@ -286,19 +299,14 @@ impl<T: Precision> Blocks<'_, '_, T> {
         let watch = Stopwatch::beside(self.rows.kernel_time().as_secs_f64());
         let (rows, variables) = (&mut self.rows, &self.variables);
         let mut steps = 0;
-        let (solved, beta): (Polled<()>, Vec<f64>) = if single {
+        let (solved, beta): (Polled<()>, Vec<f64>) = if inner == Inner::Single {
             members.load(&mut self.single, variables, rows, &goal)?;
             let solved = self.single.solve_nested(&goal, &mut steps);
             (solved, self.single.beta().collect())
         } else {
             members.load(&mut self.double, variables, rows, &goal)?;
-            let solved = if self.task.matrix.may_be_indefinite() {
-                // Pair steps only, as LIBSVM takes them.
-                let pairs = Goal {
-                    newton: false,
-                    ..goal
-                };
-                self.double.solve(&pairs, &mut steps)
+            let solved = if goal.faces || self.task.matrix.may_be_indefinite() {
+                self.double.solve(&goal, &mut steps)
             } else {
                 self.double.solve_nested(&goal, &mut steps)
             };

@@ -73,6 +73,26 @@ impl Variables {
         thresholds
     }
 
+    /// Counts the active variables that are free, or would leave their bounds if the thresholds were
+    /// where those that are free put them.
+    pub fn moving(&self) -> usize {
+        let (mut sum, mut free) = ([0.0; 2], [0usize; 2]);
+        for at in 0..self.active {
+            if self.point(at).is_free() {
+                sum[self.group(at)] += self.point(at).up();
+                free[self.group(at)] += 1;
+            }
+        }
+        let middle = [0, 1].map(|group| sum[group] / free[group].max(1) as f64);
+        let moves = |at: &usize| {
+            let (point, middle) = (self.point(*at), middle[self.group(*at)]);
+            point.is_free()
+                || (point.may_grow() && point.up() > middle)
+                || (point.may_shrink() && point.down() < middle)
+        };
+        (0..self.active).filter(moves).count()
+    }
+
     /// Returns the sum of all coefficients.
     pub fn sum(&self) -> f64 {
         self.coordinates.beta.iter().sum()

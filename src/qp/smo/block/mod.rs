@@ -11,11 +11,11 @@
 //! | file | how it is solved |
 //! |---|---|
 //! | `pairs` | two coefficients at a time |
-//! | `newton` | all free variables at once, now and then |
+//! | `face` | all free variables at once, now and then |
 //! | `nested` | a large block through smaller ones |
 
+mod face;
 mod nested;
-mod newton;
 mod pairs;
 
 use crate::error::{Polled, Result, Stop};
@@ -47,8 +47,8 @@ pub enum Selection {
 #[derive(Clone, Copy)]
 pub(super) struct Goal<'a> {
     pub selection: Selection,
-    /// Whether to take a Newton step now and then.
-    pub newton: bool,
+    /// Whether to go to the minimum of all free variables now and then.
+    pub faces: bool,
     /// The block's own gap at which to stop.
     pub tolerance: f64,
     pub max_steps: u64,
@@ -68,6 +68,8 @@ pub(super) struct Block<T> {
     coordinates: Coordinates<T>,
     may_grow: Vec<T>,
     may_shrink: Vec<T>,
+    /// The matrix of the free variables, reused.
+    face: Vec<f64>,
     /// The smaller block a large one is solved through, reused.
     nested: Option<Box<Block<T>>>,
 }

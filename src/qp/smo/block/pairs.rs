@@ -33,7 +33,7 @@ impl<T: Real> Block<T> {
 
     fn step_to(&mut self, goal: &Goal, isa: Isa, steps: &mut u64) -> Polled<()> {
         let mut found = self.step_and_select(isa, 0, 0, T::ZERO);
-        let mut next_newton = self.newton_interval();
+        let mut next_face = self.face_interval();
         while *steps < goal.max_steps {
             let gap = found.m.to_f64() - found.big_m.to_f64();
             if gap <= goal.tolerance || gap.is_nan() || found.i >= self.size {
@@ -42,9 +42,9 @@ impl<T: Real> Block<T> {
             if steps.is_multiple_of(STEPS_BETWEEN_POLLS) {
                 poll(goal.stop)?;
             }
-            if goal.newton && *steps >= next_newton {
-                let moved = self.newton(isa, goal.stop)?;
-                next_newton = *steps + self.newton_interval();
+            if goal.faces && *steps >= next_face {
+                let moved = self.minimise_on_face(isa, goal.stop)?;
+                next_face = *steps + self.face_interval();
                 if moved {
                     found = self.step_and_select(isa, 0, 0, T::ZERO);
                     *steps += 1;

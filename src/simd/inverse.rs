@@ -1,0 +1,331 @@
+//! The inverse of a symmetric positive definite matrix, and that of a part of it.
+//!
+//! Sweeping a block B of rows and columns (Goodnight, The American Statistician 33, 1979)
+//!
+//! ```text
+//! A_BB <- -A_BB^-1,   A_iB <- A_iB A_BB^-1,   A_ij <- A_ij - A_iB A_BB^-1 A_Bj
+//! ```
+//!
+//! over all blocks leaves -A^-1 in the place of A, n^3 / 2 multiplications in all, nearly all of them
+//! products of matrices.
+//!
+//! Where x' A x / 2 - r' x is to be minimised and linear functions a' x of it are to stay as they are,
+//! one after another, the inverse P in x = P r loses a rank with each:
+//!
+//! ```text
+//! P <- P - q q',   q = P a / sqrt(a' P a)
+//! ```
+//!
+//! With a = e_j that is the inverse of the matrix without row and column j. The q are kept apart and
+//! subtracted from P many at a time, so each costs what it takes to read them, not P.
+
+use super::cholesky::{Triangle, divide_panel, factor_diagonal};
+use super::product::{self, GROUP, Measure};
+use super::rank_update::{Left, Lower, PANEL, pack, subtract_products};
+use super::{Isa, add_multiple, inner_product, memory, parallel};
+use crate::error::{Polled, Result, Stop, poll};
+
+/// Rows of a block that is swept: enough to read the rest of the matrix seldom.
+const BLOCK: usize = 96;
+/// The q that are kept before they are subtracted: together they stay in the second cache.
+const KEPT: usize = 64;
+/// What an error calls the rows that are copied.
+const ROWS: &str = "rows of a matrix to be inverted";
+
+/// The inverse of a matrix, less the ranks it has lost.
+pub(crate) struct Inverse<'a> {
+    isa: Isa,
+    n: usize,
+    /// Minus the inverse, lower half.
+    negative: &'a mut [f64],
+    /// The q that are not yet subtracted, one after another.
+    kept: Vec<f64>,
+}
+
+impl<'a> Inverse<'a> {
+    /// Inverts a matrix of `n` rows in place, of which only the lower half is read. Returns None if it
+    /// is not positive definite.
+    pub fn new(isa: Isa, matrix: &'a mut [f64], n: usize, stop: Stop) -> Polled<Option<Self>> {
+        for start in (0..n).step_by(BLOCK) {
+            poll(stop)?;
+            if !sweep(isa, matrix, n, start, n.min(start + BLOCK))? {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Inverse {
+            isa,
+            n,
+            negative: matrix,
+            kept: memory::with_capacity(KEPT * n, ROWS)?,
+        }))
+    }
+
+    /// Returns P x.
+    pub fn times(&self, x: &[f64]) -> Vec<f64> {
+        let mut product = vec![0.0; self.n];
+        for (i, row) in self.negative.chunks(self.n).enumerate() {
+            product[i] -= inner_product(self.isa, &row[..=i], &x[..=i]);
+            add_multiple(self.isa, -x[i], &row[..i], &mut product[..i]);
+        }
+        for q in self.kept.chunks(self.n) {
+            let share = inner_product(self.isa, q, x);
+            add_multiple(self.isa, -share, q, &mut product);
+        }
+        product
+    }
+
+    /// Returns the diagonal of the inverse before it lost a rank.
+    pub fn diagonal(&self) -> Vec<f64> {
+        (0..self.n)
+            .map(|i| -self.negative[i * self.n + i])
+            .collect()
+    }
+
+    /// Writes column j of P.
+    pub fn column(&self, j: usize, out: &mut [f64]) {
+        let n = self.n;
+        for (out, value) in out.iter_mut().zip(&self.negative[j * n..=j * n + j]) {
+            *out = -value;
+        }
+        for (i, out) in out.iter_mut().enumerate().skip(j + 1) {
+            *out = -self.negative[i * n + j];
+        }
+        for q in self.kept.chunks(n) {
+            add_multiple(self.isa, -q[j], q, out);
+        }
+    }
+
+    /// Takes a rank away: from P e, which is given, with e' P e, so that e' x stays as it is.
+    ///
+    /// # Errors
+    /// If there is no memory to subtract what was kept.
+    pub fn lose(&mut self, column: &[f64], pivot: f64) -> Result<()> {
+        let scale = 1.0 / pivot.sqrt();
+        self.kept.extend(column.iter().map(|value| scale * value));
+        match self.kept.len() >= KEPT * self.n {
+            true => self.subtract_kept(),
+            false => Ok(()),
+        }
+    }
+
+    fn subtract_kept(&mut self) -> Result<()> {
+        let (n, width) = (self.n, self.kept.len() / self.n);
+        let mut rows = memory::zeros(n * width, ROWS)?;
+        for (k, q) in self.kept.chunks(n).enumerate() {
+            let entries = rows[k..].iter_mut().step_by(width);
+            entries.zip(q).for_each(|(entry, &value)| *entry = value);
+        }
+        let panels = pack(&rows, width, ROWS)?;
+        // Minus the inverse grows by what the inverse loses.
+        rows.iter_mut().for_each(|value| *value = -*value);
+        let lower = Lower {
+            rows: self.negative,
+            stride: n,
+            first: 0,
+        };
+        subtract_products(self.isa, lower, Left::Packed(&rows), &panels, width);
+        self.kept.clear();
+        Ok(())
+    }
+}
+
+/// Sweeps rows and columns `start..end`. Returns false if the matrix is not positive definite.
+///
+/// With L the factor of A_BB all goes through W = A_iB L^-T, as in Cholesky's factorisation: to use the
+/// inverse of A_BB itself would square what a bad condition costs.
+fn sweep(isa: Isa, matrix: &mut [f64], n: usize, start: usize, end: usize) -> Result<bool> {
+    let width = end - start;
+    let mut pivot = memory::zeros(width * width, ROWS)?;
+    for (r, row) in pivot.chunks_mut(width).enumerate() {
+        row[..=r].copy_from_slice(&matrix[(start + r) * n + start..][..=r]);
+    }
+    if !factor_diagonal(isa, &mut pivot, width, 0) {
+        return Ok(false);
+    }
+    let triangle = Triangle::new(&pivot, width, 0..width)?;
+    let mut one = memory::zeros(width * width, ROWS)?;
+    one.iter_mut().step_by(width + 1).for_each(|one| *one = 1.0);
+    divide(isa, &mut one, &triangle)?;
+    let mut reduced = columns_of(matrix, n, start, end)?;
+    let panels = divide(isa, &mut reduced, &triangle)?;
+    let divided = multiply(isa, &reduced, &one, width)?;
+    let lower = Lower {
+        rows: matrix,
+        stride: n,
+        first: 0,
+    };
+    subtract_products(isa, lower, Left::Packed(&reduced), &panels, width);
+    for (i, values) in divided.chunks(width).enumerate() {
+        if i >= end {
+            matrix[i * n + start..][..width].copy_from_slice(values);
+        } else if i < start {
+            for (r, &value) in values.iter().enumerate() {
+                matrix[(start + r) * n + i] = value;
+            }
+        }
+    }
+    for (r, row) in one.chunks(width).enumerate() {
+        let out = &mut matrix[(start + r) * n + start..][..=r];
+        for (out, other) in out.iter_mut().zip(one.chunks(width)) {
+            *out = -inner_product(isa, row, other);
+        }
+    }
+    Ok(true)
+}
+
+/// Divides rows by the transpose of a triangle. Returns them in panels, too.
+fn divide(isa: Isa, rows: &mut [f64], triangle: &Triangle) -> Result<Vec<f64>> {
+    let width = triangle.inverse.len();
+    let mut panels = pack(rows, width, ROWS)?;
+    let parts = panels
+        .chunks_mut(PANEL * width)
+        .zip(rows.chunks_mut(PANEL * width));
+    let work = parts.len() * PANEL * width * width / 2;
+    parallel::for_each(parts.collect(), work, |_: &mut (), (panel, rows)| {
+        let (vectors, _) = panel.as_chunks_mut::<PANEL>();
+        divide_panel(isa, &triangle.rows, &triangle.inverse, vectors);
+        for (lane, row) in rows.chunks_mut(width).enumerate() {
+            let entries = panel[lane..].iter().step_by(PANEL);
+            row.iter_mut()
+                .zip(entries)
+                .for_each(|(value, &entry)| *value = entry);
+        }
+    });
+    Ok(panels)
+}
+
+/// Returns columns `start..end` of a symmetric matrix, a row after another, with zeros for the rows
+/// `start..end`.
+fn columns_of(matrix: &[f64], n: usize, start: usize, end: usize) -> Result<Vec<f64>> {
+    let width = end - start;
+    let mut columns = memory::zeros(n * width, ROWS)?;
+    for r in 0..width {
+        let row = &matrix[(start + r) * n..][..start];
+        let entries = columns[r..].iter_mut().step_by(width);
+        entries.zip(row).for_each(|(entry, &value)| *entry = value);
+    }
+    for i in end..n {
+        columns[i * width..][..width].copy_from_slice(&matrix[i * n + start..][..width]);
+    }
+    Ok(columns)
+}
+
+/// Multiplies rows by the transpose of a small matrix.
+fn multiply(isa: Isa, rows: &[f64], matrix: &[f64], width: usize) -> Result<Vec<f64>> {
+    let panels = pack(matrix, width, ROWS)?;
+    let mut products = memory::zeros(rows.len(), ROWS)?;
+    let parts = rows
+        .chunks(GROUP * width)
+        .zip(products.chunks_mut(GROUP * width));
+    let work = rows.len() * width;
+    parallel::for_each(
+        parts.collect(),
+        work,
+        |group: &mut Vec<f64>, (rows, out)| {
+            group.clear();
+            group.resize(GROUP * width, 0.0);
+            for (lane, row) in rows.chunks(width).enumerate() {
+                let entries = group[lane..].iter_mut().step_by(GROUP);
+                entries.zip(row).for_each(|(entry, &value)| *entry = value);
+            }
+            let mut out: Vec<&mut [f64]> = out.chunks_mut(width).collect();
+            product::dense_products(isa, group, &panels, width, &mut out, Measure::Product);
+        },
+    );
+    Ok(products)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Halt;
+
+    /// A positive definite matrix without a pattern.
+    fn matrix(n: usize) -> Vec<f64> {
+        let point = |i: usize| [(i as f64 * 0.7).sin(), (i as f64 * 1.3).cos()];
+        let value = |i: usize, j: usize| {
+            let distance: f64 = (0..2).map(|k| (point(i)[k] - point(j)[k]).powi(2)).sum();
+            (-distance).exp() + if i == j { 0.3 } else { 0.0 }
+        };
+        (0..n * n).map(|at| value(at / n, at % n)).collect()
+    }
+
+    fn inverse(isa: Isa, values: &mut [f64], n: usize) -> Inverse<'_> {
+        match Inverse::new(isa, values, n, &|| false) {
+            Ok(Some(inverse)) => inverse,
+            _ => panic!("positive definite"),
+        }
+    }
+
+    /// The largest entry of A P - 1 over the given rows and columns.
+    fn error(a: &[f64], n: usize, inverse: &Inverse, within: &[usize]) -> f64 {
+        let mut column = vec![0.0; n];
+        let mut worst = 0.0f64;
+        for &j in within {
+            inverse.column(j, &mut column);
+            for &i in within {
+                let product: f64 = within.iter().map(|&k| a[i * n + k] * column[k]).sum();
+                worst = worst.max((product - f64::from(u8::from(i == j))).abs());
+            }
+        }
+        worst
+    }
+
+    #[test]
+    fn a_matrix_times_its_inverse_is_one() {
+        for isa in Isa::available() {
+            for n in [1, 2, 7, 95, 96, 97, 200, 300] {
+                let a = matrix(n);
+                let mut values = a.clone();
+                let inverse = inverse(isa, &mut values, n);
+                let all: Vec<usize> = (0..n).collect();
+                assert!(error(&a, n, &inverse, &all) < 1e-11, "{n}");
+                let x: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
+                let b: Vec<f64> = (0..n)
+                    .map(|i| (0..n).map(|j| a[i * n + j] * x[j]).sum())
+                    .collect();
+                for (found, expected) in inverse.times(&b).iter().zip(&x) {
+                    assert!((found - expected).abs() < 1e-11);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_rows_it_is_the_inverse_of_the_rest() {
+        let n = 230;
+        let a = matrix(n);
+        let mut values = a.clone();
+        let mut inverse = inverse(Isa::detect(), &mut values, n);
+        let mut column = vec![0.0; n];
+        let gone: Vec<usize> = (0..n).filter(|i| i % 3 == 1).collect();
+        for &j in &gone {
+            inverse.column(j, &mut column);
+            let pivot = column[j];
+            assert!(inverse.lose(&column, pivot).is_ok());
+        }
+        let rest: Vec<usize> = (0..n).filter(|i| i % 3 != 1).collect();
+        assert!(error(&a, n, &inverse, &rest) < 1e-11);
+        for &j in &rest {
+            inverse.column(j, &mut column);
+            assert!(gone.iter().all(|&i| column[i].abs() < 1e-11));
+        }
+    }
+
+    #[test]
+    fn what_is_not_positive_definite_is_refused() {
+        for bad in [0, 70, 149] {
+            let mut a = matrix(150);
+            a[bad * 150 + bad] = -1.0;
+            let refused = Inverse::new(Isa::detect(), &mut a, 150, &|| false);
+            assert!(matches!(refused, Ok(None)));
+        }
+    }
+
+    #[test]
+    fn a_request_to_stop_is_noticed() {
+        let mut a = matrix(100);
+        let stopped = Inverse::new(Isa::detect(), &mut a, 100, &|| true);
+        assert!(matches!(stopped, Err(Halt::Stopped)));
+    }
+}
