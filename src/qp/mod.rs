@@ -44,6 +44,7 @@ mod coordinates;
 mod divergence;
 mod doubt;
 mod driver;
+mod exact_sum;
 mod kkt;
 mod phases;
 mod problem;
