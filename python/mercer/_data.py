@@ -51,14 +51,35 @@ def check_rows(X: MatrixLike, name: str, at_least: int = 1) -> MatrixLike:
         X = check_array(
             X, accept_sparse="csr", dtype=FLOATS, input_name=name, ensure_min_samples=at_least
         )
-    return canonical(X)
+        return canonical(X)
 
 
 def canonical(X: MatrixLike) -> MatrixLike:
-    """Return `X` with sorted and unique entries if it is CSR; `X` itself is left as it is."""
-    if sp.issparse(X) and not X.has_canonical_format:
+    """Return `X` with sorted and unique entries if it is CSR; `X` itself is left as it is.
+
+    Raises
+    ------
+    ValueError
+        If `indptr` does not divide the entries into rows: scipy would read beyond them.
+    """
+    if not sp.issparse(X):
+        return X
+    starts, n_stored = np.asarray(X.indptr), min(len(X.indices), len(X.data))
+    if (
+        starts.shape != (X.shape[0] + 1,)
+        or starts.dtype.kind not in "iu"
+        or starts[0] != 0
+        or starts[-1] > n_stored
+        or (starts[1:] < starts[:-1]).any()
+    ):
+        raise ValueError(
+            f"indptr must rise from 0 to at most {n_stored}, the stored values, in "
+            f"{X.shape[0] + 1} integers"
+        )
+    if starts[-1] < n_stored or not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+        X.prune()
     return X
 
 

@@ -173,7 +173,7 @@ impl<T: Real> Columns<T> {
             _ => f64::INFINITY,
         };
         let norm = norm.max(self.largest_norm.min(reach));
-        let largest = self.kernel.on_diagonal(norm).unwrap_or(f64::INFINITY).abs();
+        let largest = self.kernel.largest_value(norm);
         // Roundings of a sum of d terms add up to sqrt(d), not d, but for a factor.
         let terms = 4.0 + (self.dim as f64).sqrt();
         Bounds {

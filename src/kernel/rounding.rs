@@ -201,6 +201,18 @@ impl Kernel {
         }
     }
 
+    /// Returns what |k(x, z)|, or what its roundings are relative to, is at the most for rows of up to
+    /// this squared norm. Not on the diagonal as a rule: think of (x.z - 1)^2.
+    pub(super) fn largest_value(&self, squared_norm: f64) -> f64 {
+        let row = Row {
+            squares: squared_norm,
+            absolutes: 0.0,
+            terms: 0.0,
+            sparse: false,
+        };
+        self.figures(&row).size.powi(2)
+    }
+
     /// Tells whether distances of such rows in f64 have to be computed from differences: from norms
     /// they would not be right to [`FROM_NORMS`].
     pub(super) fn wants_differences(&self, largest: &Row) -> bool {

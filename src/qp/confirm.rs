@@ -6,7 +6,7 @@
 //! of f64 itself, which is estimated.
 
 use super::coordinates::{Coordinates, Point};
-use super::kkt::Thresholds;
+use super::kkt::{Thresholds, absorbed};
 use super::problem::DualProblem;
 use super::task::Task;
 use crate::error::{Polled, Stop};
@@ -65,12 +65,19 @@ pub(super) fn bounded_gap(problem: &DualProblem, at: &Coordinates, errors: &[f64
     let mut thresholds = Thresholds::at(at, &problem.constraint);
     for (i, &error) in errors.iter().enumerate() {
         let point = at.point(i);
-        if (point.gradient + error).is_nan() {
+        // Overflow is no proof of anything.
+        if !point.gradient.is_finite() || error.is_nan() {
             return f64::INFINITY;
         }
         for gradient in [point.gradient - error, point.gradient + error] {
             let group = problem.constraint.group(i);
             thresholds.include(group, Point { gradient, ..point });
+        }
+    }
+    if let Some(descent) = absorbed(at, &problem.constraint) {
+        // Added up exactly, and then rounded.
+        for share in [1.0 - f64::EPSILON, 1.0 + f64::EPSILON] {
+            thresholds.include_value(0, share * descent);
         }
     }
     thresholds.gap()

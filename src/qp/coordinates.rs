@@ -1,5 +1,6 @@
 //! Coordinates: where variables are, between which bounds, and the gradient there.
 
+use super::exact_sum::exact_sum;
 use super::problem::DualProblem;
 use crate::simd::Real;
 
@@ -81,7 +82,7 @@ impl Coordinates {
 
     /// Returns the coefficients with the sums that those of the start have, where these are fixed, to the
     /// last digit: what is missing goes to the free variable of the group that is farthest from its
-    /// bounds.
+    /// bounds, or else to those that have the most room, one after another.
     pub fn with_sums_of(&self, problem: &DualProblem) -> Vec<f64> {
         let mut beta = self.beta.clone();
         if problem.constraint.absorber().is_some() {
@@ -89,25 +90,52 @@ impl Coordinates {
         }
         for group in 0..problem.constraint.groups() {
             let members = || (0..self.len()).filter(|&i| problem.constraint.group(i) == group);
-            let excess = exact_sum(members().flat_map(|i| [self.beta[i], -problem.start[i]]));
+            let mut excess = exact_sum(members().flat_map(|i| [self.beta[i], -problem.start[i]]));
             let size: f64 = members().map(|i| self.beta[i].abs()).sum();
-            let room = |i: usize| {
-                let point = self.point(i);
-                let room = (point.upper - point.beta).min(point.beta - point.lower);
-                match point.absolute > 0.0 {
-                    true => room.min(point.beta.abs()),
-                    false => room,
-                }
-            };
-            let freest = members().max_by(|&i, &j| room(i).total_cmp(&room(j)));
-            if let Some(i) = freest
-                && excess.abs() > f64::EPSILON * size
-                && excess.abs() < room(i)
-            {
+            if excess.abs() <= f64::EPSILON * size {
+                continue;
+            }
+            let room = |i: &usize| self.room(*i);
+            let freest = members().max_by(|i, j| room(i).total_cmp(&room(j)));
+            if let Some(i) = freest.filter(|i| excess.abs() < room(i)) {
                 beta[i] -= excess;
+                continue;
+            }
+            let mut takers: Vec<(f64, usize)> = members()
+                .map(|i| (self.room_against(i, excess), i))
+                .collect();
+            takers.sort_by(|a, b| b.0.total_cmp(&a.0));
+            for (room, i) in takers {
+                let change = excess.clamp(-room, room);
+                beta[i] -= change;
+                excess -= change;
             }
         }
         beta
+    }
+
+    /// Returns how far a variable may move either way without meeting a bound or a kink.
+    fn room(&self, i: usize) -> f64 {
+        let point = self.point(i);
+        let room = (point.upper - point.beta).min(point.beta - point.lower);
+        match point.absolute > 0.0 {
+            true => room.min(point.beta.abs()),
+            false => room,
+        }
+    }
+
+    /// Returns how far a variable may move against an excess, as far as to a bound or a kink.
+    fn room_against(&self, i: usize, excess: f64) -> f64 {
+        let point = self.point(i);
+        let room = match excess > 0.0 {
+            true => point.beta - point.lower,
+            false => point.upper - point.beta,
+        };
+        let room = match point.absolute > 0.0 && point.beta * excess >= 0.0 {
+            true => room.min(point.beta.abs()),
+            false => room,
+        };
+        room.max(0.0)
     }
 
     /// Reorders the leading places: place p now holds what place `order[p]` held.
@@ -122,20 +150,6 @@ impl Coordinates {
             permute(values, order);
         }
     }
-}
-
-/// Adds up numbers without rounding to speak of (Neumaier, ZAMM 54, 1974).
-fn exact_sum(terms: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut lost) = (0.0f64, 0.0);
-    for term in terms {
-        let next = sum + term;
-        lost += match sum.abs() >= term.abs() {
-            true => (sum - next) + term,
-            false => (term - next) + sum,
-        };
-        sum = next;
-    }
-    sum + lost
 }
 
 /// Returns the values at the given places, in their order.
@@ -200,5 +214,45 @@ impl Point {
         } else {
             self.absolute
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qp::problem::Constraint;
+
+    /// Coefficients between -1 and 1, the sum of which should be 0.
+    fn settled(beta: &[f64], absolute: f64) -> Vec<f64> {
+        let all = |value: f64| vec![value; beta.len()];
+        let problem = DualProblem {
+            linear: all(0.0),
+            absolute: all(absolute),
+            lower: all(-1.0),
+            upper: all(1.0),
+            ridge: all(0.0),
+            start: all(0.0),
+            constraint: Constraint::Sum,
+        };
+        Coordinates::of(&problem, beta.to_vec(), all(0.0)).with_sums_of(&problem)
+    }
+
+    #[test]
+    fn the_freest_variable_makes_the_sum_right() {
+        assert_eq!(
+            settled(&[0.5, -0.25, -1.0, 1.0], 0.0),
+            [0.5, -0.5, -1.0, 1.0]
+        );
+        assert_eq!(settled(&[0.5, -0.5], 0.0), [0.5, -0.5]);
+    }
+
+    #[test]
+    fn several_make_it_right_where_none_has_room() {
+        // Neither zero, which is a kink, nor a bound is crossed.
+        assert_eq!(
+            settled(&[0.0, 0.25, 0.5, -0.125], 0.1),
+            [0.0, 0.125, 0.0, -0.125]
+        );
+        assert_eq!(settled(&[-1.0, -1.0, 0.75], 0.0), [0.25, -1.0, 0.75]);
     }
 }

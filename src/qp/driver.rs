@@ -31,6 +31,7 @@ use super::task::Task;
 use super::update::{add_or_restore, changes};
 use crate::error::{Halt, Polled, Result, Stop, unless_stopped};
 use crate::matrix::{CachedRows, KernelMatrix, KernelRows, Precision, fair_share};
+use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Problems of up to this many variables are solved in f64, and far beyond the tolerance: both cost
 /// next to nothing, and results on toy data and in tests then agree to many digits however they were
@@ -57,11 +58,11 @@ const HOPELESS: f64 = 10.0;
 /// Runs with rows in f64, each from an exact gradient, that do not halve the gap: what is left is the
 /// rounding of f64.
 const ATTEMPTS: u32 = 3;
-/// A variable without bounds is held by its ridge alone, which has to be so many times the noise of rows
-/// in f32.
-const RESOLVED_RIDGE: f64 = 64.0;
-/// The objective is computed again where rounding makes it doubtful by more than this share.
-const OBJECTIVE_SHARE: f64 = 1e-5;
+/// The objective is computed again where rounding makes it doubtful by more than this share of its
+/// terms.
+const OBJECTIVE_SHARE: f64 = 1e-6;
+/// Standard deviations of its rounding that are taken for what it may be.
+const OBJECTIVE_DEVIATIONS: f64 = 4.0;
 
 /// A solver and its settings, as [`solve`] needs them.
 pub(super) trait Method {
@@ -218,7 +219,7 @@ fn climb<M: Method>(method: &M, task: Task, rows: &mut KernelRows) -> Result<Sol
         Status::Converged => ladder.settle_objective()?,
         _ => ladder.settle_gap(status)?,
     }
-    ladder.settle_sums(status);
+    ladder.settle_sums(status)?;
     Ok(ladder.solution(status, rows.evaluations()))
 }
 
@@ -261,7 +262,7 @@ impl<'a, 'm> Ladder<'a, 'm> {
             // rows may overflow f32.
             double: matrix.may_be_indefinite()
                 || matrix.len() <= TINY
-                || problem.least_ridge() <= RESOLVED_RIDGE * matrix.noise::<f32>()
+                || task.may_diverge::<f32>()
                 || matrix.noise::<f32>().is_infinite(),
             exact: matrix.may_be_indefinite(),
             complete: false,
@@ -446,13 +447,29 @@ impl<'a, 'm> Ladder<'a, 'm> {
 
     /// Computes the gradient of the support vectors again where its error makes the objective
     /// doubtful. If that is stopped, the objective is left as it is: the solution is not.
+    ///
+    /// Rows with independent errors of the size e make an error of e |beta| in the gradient. K is
+    /// symmetric, and so are its errors E: 1/2 beta' E beta has the deviation e |beta|^2 / sqrt(2).
     fn settle_objective(&mut self) -> Result<()> {
-        let Coordinates { beta, gradient, .. } = &mut self.state.coordinates;
-        let value = self.task.problem.objective(beta, gradient);
-        if 0.5 * self.error * length(beta) <= OBJECTIVE_SHARE * value.abs() {
-            return Ok(());
+        let matrix = self.task.matrix;
+        let Coordinates { beta, gradient, .. } = &self.state.coordinates;
+        // Rows of an indefinite kernel are rounded to f32, whatever their type.
+        let noise = match self.double && !matrix.may_be_indefinite() {
+            true => estimated_noise::<f64>(matrix, beta),
+            false => estimated_noise::<f32>(matrix, beta),
+        };
+        let doubt = FRAC_1_SQRT_2 * self.error.max(noise) * length(beta);
+        let terms = self.task.problem.terms(beta, gradient);
+        match OBJECTIVE_DEVIATIONS * doubt <= OBJECTIVE_SHARE * terms {
+            true => Ok(()),
+            false => self.refresh_support(),
         }
+    }
+
+    /// Computes the gradient of the support vectors again, unless that is stopped.
+    fn refresh_support(&mut self) -> Result<()> {
         let watch = Stopwatch::start();
+        let Coordinates { beta, gradient, .. } = &mut self.state.coordinates;
         let support = (0..).zip(beta.iter()).filter(|&(_, &beta)| beta != 0.0);
         let support: Vec<u32> = support.map(|(variable, _)| variable).collect();
         let stop = || self.task.control.stop();
@@ -466,16 +483,28 @@ impl<'a, 'm> Ladder<'a, 'm> {
 
     /// Takes off what the roundings of many steps have made of the sums, from variables that are free, if
     /// that leaves the gap where it has to be.
-    fn settle_sums(&mut self, status: Status) {
+    fn settle_sums(&mut self, status: Status) -> Result<()> {
         let problem = self.task.problem;
         let moved = self.state.coordinates.with_sums_of(problem);
         let beta = &self.state.coordinates.beta;
         let changes: Vec<f64> = moved.iter().zip(beta).map(|(a, b)| a - b).collect();
         let sizes = self.task.matrix.sizes(&changes);
-        let gap = self.gap + 2.0 * sizes.into_iter().fold(0.0, f64::max);
-        if gap <= self.tolerance || status != Status::Converged {
-            self.state.coordinates.beta = moved;
-            self.gap = gap;
+        let ridges = changes.iter().zip(&problem.ridge);
+        let ridges = ridges.map(|(change, ridge)| change.abs() * ridge);
+        let sizes = sizes.into_iter().zip(ridges).map(|(size, own)| size + own);
+        let gap = self.gap + 2.0 * sizes.fold(0.0, f64::max);
+        if gap > self.tolerance && status == Status::Converged {
+            return Ok(());
+        }
+        let Coordinates { beta, gradient, .. } = &mut self.state.coordinates;
+        let slopes = changes.iter().zip(gradient.iter());
+        let change: f64 = slopes.map(|(change, slope)| (change * slope).abs()).sum();
+        let visible = change > OBJECTIVE_SHARE * problem.terms(beta, gradient);
+        *beta = moved;
+        self.gap = gap;
+        match visible {
+            true => self.refresh_support(),
+            false => Ok(()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Keerthi's two thresholds: the optimality test, independent of any solver.
 
 use super::coordinates::{Coordinates, Point};
+use super::exact_sum::exact_sum;
 use super::problem::{Constraint, DualProblem};
 
 /// The thresholds (m, M) of each group of variables; there are two groups if two sums are fixed,
@@ -51,8 +52,8 @@ impl Thresholds {
         for i in 0..coordinates.len() {
             thresholds.include(constraint.group(i), coordinates.point(i));
         }
-        if let Some(curvature) = constraint.absorber() {
-            thresholds.include_value(0, curvature * coordinates.beta.iter().sum::<f64>());
+        if let Some(descent) = absorbed(coordinates, constraint) {
+            thresholds.include_value(0, descent);
         }
         thresholds
     }
@@ -112,12 +113,19 @@ impl Thresholds {
     }
 }
 
+/// Returns the descent of the variable that absorbs the sum, where no sum is fixed. Coefficients may be
+/// many orders larger than their sum, so it is added up exactly.
+pub(super) fn absorbed(coordinates: &Coordinates, constraint: &Constraint) -> Option<f64> {
+    let curvature = constraint.absorber()?;
+    // Adding zero makes minus zero, where there is no intercept, zero.
+    Some(curvature * exact_sum(coordinates.beta.iter().copied()) + 0.0)
+}
+
 /// Returns the intercept of each group: the mean descent of its free variables; if none is free, the
 /// middle of what optimality allows.
 pub(super) fn intercepts(coordinates: &Coordinates, constraint: &Constraint) -> [f64; 2] {
-    if let Some(curvature) = constraint.absorber() {
-        // Adding zero makes minus zero, where there is no intercept, zero.
-        return [curvature * coordinates.beta.iter().sum::<f64>() + 0.0; 2];
+    if let Some(descent) = absorbed(coordinates, constraint) {
+        return [descent; 2];
     }
     let (mut sum, mut free) = ([0.0; 2], [0usize; 2]);
     for i in 0..coordinates.len() {

@@ -45,6 +45,7 @@ mod coordinates;
 mod divergence;
 mod doubt;
 mod driver;
+mod exact_sum;
 mod face;
 mod kkt;
 mod phases;

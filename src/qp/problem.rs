@@ -1,5 +1,6 @@
 //! The dual problem: what a solver is given.
 
+use super::exact_sum::exact_sum;
 use crate::error::{Error, Result};
 
 /// A dual problem. All vectors have one entry per variable.
@@ -42,11 +43,6 @@ pub struct DualProblem {
 }
 
 impl DualProblem {
-    /// Tells whether the objective may have no minimum: a variable has neither a bound nor a ridge.
-    pub(super) fn may_diverge(&self) -> bool {
-        self.least_ridge() <= 0.0
-    }
-
     /// Returns the smallest ridge of a variable without a bound; infinity if all have bounds.
     pub(super) fn least_ridge(&self) -> f64 {
         let bounds = self.lower.iter().zip(&self.upper);
@@ -62,9 +58,18 @@ impl DualProblem {
         let terms = beta.iter().enumerate().map(|(i, beta)| {
             0.5 * beta * (gradient[i] + self.linear[i]) + self.absolute[i] * beta.abs()
         });
-        let sum: f64 = beta.iter().sum();
+        let sum = exact_sum(beta.iter().copied());
         let curvature = self.constraint.absorber().unwrap_or(0.0);
         terms.sum::<f64>() + 0.5 * curvature * sum * sum
+    }
+
+    /// Returns the sizes of the terms of the objective, added up: what its relative error refers to.
+    pub(super) fn terms(&self, beta: &[f64], gradient: &[f64]) -> f64 {
+        let sizes = beta.iter().enumerate().map(|(i, beta)| {
+            let product = gradient[i] - self.linear[i] - self.ridge[i] * beta;
+            beta.abs() * (product.abs() + self.linear[i].abs() + self.absolute[i])
+        });
+        sizes.sum()
     }
 
     /// Checks that there are `n` variables, none of them is charged for less than nothing, and the

@@ -1,8 +1,14 @@
 //! Task: what all parts of a solve are told.
 
 use super::control::Control;
+use super::divergence::largest;
 use super::problem::DualProblem;
 use crate::matrix::KernelMatrix;
+use crate::simd::Real;
+
+/// A variable without bounds is held by its ridge alone, which has to be so many times the noise of
+/// kernel values.
+const RESOLVED_RIDGE: f64 = 64.0;
 
 /// What is to be solved.
 #[derive(Clone, Copy)]
@@ -15,6 +21,20 @@ pub(super) struct Task<'a, 'm> {
 }
 
 impl Task<'_, '_> {
+    /// Tells whether there may be no minimum with rows of type T: a variable without bounds has no ridge,
+    /// or one that the noise of kernel values hides.
+    pub fn may_diverge<T: Real>(&self) -> bool {
+        self.problem.least_ridge() <= RESOLVED_RIDGE * self.matrix.noise::<T>()
+    }
+
+    /// Returns the largest value of the diagonal for `diverges`, 0 where there is a ridge.
+    pub fn largest_without_ridge(&self) -> f64 {
+        match self.problem.least_ridge() > 0.0 {
+            true => 0.0,
+            false => largest(self.matrix.diagonal()),
+        }
+    }
+
     /// Returns by how much the intercept of the problem is less than that of centred rows, at these
     /// coefficients.
     pub fn shift(&self, beta: &[f64]) -> f64 {

@@ -6,16 +6,18 @@ a thread that does not exist in the child. Each function returns how many childr
 
 import os
 import signal
+import sys
 import threading
 import time
 import traceback
 import warnings
 
 import numpy as np
+import scipy.sparse as sp
 from attack import main
 from joblib import Parallel, delayed
 
-from mercer import SVC, SVR
+from mercer import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 
 # Python 3.12 warns of exactly what is attempted here.
 warnings.filterwarnings("ignore", category=DeprecationWarning)
@@ -143,6 +145,22 @@ def first_calls(n_forks):
         thread.join()
 
     return sum(_failed([_child(lambda k=k: attempt(1e-4 * k))]) for k in range(n_forks))
+
+
+def imported_by_first_calls():
+    """Make the first calls of the process; return the modules that they have imported.
+
+    A module that another thread is importing at a fork stays locked in the child.
+    """
+    X, y = _rows(300)
+    before = set(sys.modules)
+    for estimator in (SVC, NuSVC, SVR, NuSVR, OneClassSVM, SVDD):
+        for rows in (X, sp.csr_array(X)):
+            model = estimator().fit(rows, y)
+            model.predict(rows)
+            if hasattr(model, "score"):
+                model.score(rows, y)
+    return sorted(set(sys.modules) - before)
 
 
 def inside_kernel():

@@ -1,10 +1,13 @@
 """Where float64 is too coarse for `tol`: a status of its own, and a warning that says so."""
 
+from math import fsum
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer import SVR
+from mercer import SVC, SVR, NuSVC
+from mercer.kernels import Polynomial, Sigmoid
 
 
 def test_float64_too_coarse_is_said():
@@ -16,4 +19,76 @@ def test_float64_too_coarse_is_said():
     assert model.report_.status == "precision"
     assert model.report_.gap > model.tol
     assert model.fit_status_ == 1
+    assert np.isfinite(model.predict(X)).all()
+
+
+def _terms(beta, K, linear):
+    """Return the sizes of the terms of an objective, added up."""
+    return np.abs(beta) @ (np.abs(K @ beta) + np.abs(linear))
+
+
+def test_the_objective_of_rows_in_float32():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 3)), rng.normal(size=600)
+    K = X @ X.T + 50.0 * np.exp(-0.05 * np.abs(X[:, np.newaxis] - X).sum(axis=2))
+    model = SVR(kernel="precomputed", C=4.0, epsilon=0.0).fit(K, y)
+    beta = np.zeros(600)
+    beta[model.support_] = model.dual_coef_[0]
+    objective = beta @ K @ beta / 2 - y @ beta
+    assert abs(model.report_.objective - objective) <= 1e-6 * _terms(beta, K, y)
+
+
+def test_the_objective_of_an_indefinite_kernel():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
+    model = SVC(kernel="sigmoid", gamma=0.01, coef0=1.0, C=1000.0).fit(X, y)
+    K = np.tanh(0.01 * X @ X.T + 1.0)
+    beta = np.zeros(30)
+    beta[model.support_] = model.dual_coef_[0]
+    signs = 2.0 * y - 1.0
+    objective = beta @ K @ beta / 2 - signs @ beta
+    assert abs(model.report_.objective - objective) <= 1e-6 * _terms(beta, K, signs)
+
+
+def test_a_penalized_intercept_among_large_coefficients():
+    """The intercept is the sum of coefficients of 1e12, which cancel; the gap has to know it."""
+    rng = np.random.default_rng(1)
+    x, y = 1e-7 * rng.normal(size=30) + 2e-7, rng.integers(0, 2, 30)
+    C, signs = 1e12, 2.0 * y - 1.0
+    model = SVC(kernel="linear", C=C, fit_intercept="penalized").fit(x[:, np.newaxis], y)
+    beta = np.zeros(30)
+    beta[model.support_] = model.dual_coef_[0]
+    total = fsum(beta)
+    assert abs(total) < 1e-6 * np.abs(beta).max()
+    assert model.intercept_[0] == pytest.approx(total, rel=1e-15)
+    descent = signs - [fsum(here * x * beta) for here in x]
+    m = max(total, *descent[beta < C * y])
+    big_m = min(total, *descent[beta > C * (y - 1)])
+    assert model.report_.gap >= (m - big_m) * (1.0 - 1e-6)
+
+
+def test_kernel_values_too_small_for_float32():
+    rng = np.random.default_rng(0)
+    X, y = 6e-4 * rng.normal(size=(300, 2)), rng.integers(0, 2, 300)
+    kernel = Sigmoid(gamma=0.016, coef0=0.0) * Sigmoid(gamma=5.0, coef0=-0.73)
+    model = NuSVC(nu=0.15, kernel=kernel).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0.0)
+
+
+def test_a_hard_margin_between_equal_rows():
+    model = SVC(kernel="linear", C=np.inf, solver="adatron", max_iter=28)
+    with pytest.warns(ConvergenceWarning, match="diverged"):
+        model.fit(np.ones((7, 3)), [0, 1, 0, 0, 1, 1, 1])
+    assert np.isfinite(model.decision_function(np.ones((2, 3)))).all()
+
+
+def test_rounding_that_makes_a_kernel_indefinite():
+    """Values of 1e21 are rounded by 1e5: a ridge of 5 does not hold coefficients back."""
+    rng = np.random.default_rng(0)
+    X, y = 400.0 + rng.normal(size=(34, 4)), rng.normal(size=34)
+    kernel = 17.5 * Polynomial(gamma=12411.0, coef0=0.5, degree=2)
+    model = SVR(kernel=kernel, C=0.09, loss="squared_epsilon_insensitive", epsilon=0.0, tol=1e-7)
+    with pytest.warns(ConvergenceWarning):
+        model.set_params(max_time=5.0).fit(X, y)
+    assert model.report_.status in ("diverged", "precision")
     assert np.isfinite(model.predict(X)).all()

@@ -6,6 +6,7 @@ consistent with them, so that a larger one than reported is a fault and not a ro
 """
 
 from dataclasses import dataclass
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ class Machine:
     def objective(self, K: Long) -> Any:
         beta = self.beta
         smooth = beta @ (self.product(K) + self.ridge * beta) / 2 + self.linear @ beta
-        square = 0 if self.groups is not None else self.absorber * beta.sum() ** 2 / 2
+        square = 0 if self.groups is not None else self.absorber * self._sum() ** 2 / 2
         return smooth + self.absolute * np.abs(beta).sum() + square
 
     def noise(self, K: Long, E: Long) -> Long:
@@ -73,10 +74,14 @@ class Machine:
             m = up[grow & (groups == group)].max(initial=-np.inf)
             big_m = down[shrink & (groups == group)].min(initial=np.inf)
             if self.groups is None:
-                total = self.absorber * self.beta.sum()
+                total = self.absorber * self._sum()
                 m, big_m = max(m, total), min(big_m, total)
             gaps.append(m - big_m if np.isfinite(m - big_m) else np.longdouble(0))
         return max(gaps)
+
+    def _sum(self) -> Any:
+        """Return the sum of the coefficients, exactly: they may be much larger than it is."""
+        return np.longdouble(fsum(self.beta.astype(np.float64)))
 
     def infeasibility(self) -> str:
         """Say which constraint does not hold, '' if all do."""
@@ -118,7 +123,7 @@ def _bounds(cost: NDArray[Any], squared: bool) -> tuple[Any, Any]:
     cost = cost.astype(np.longdouble)
     if squared:
         return np.full(len(cost), np.longdouble(np.inf)), 1 / (2 * cost)
-    return cost, 0 * cost
+    return cost, np.zeros_like(cost)  # not 0 * cost, which may be infinite
 
 
 def class_weights(case: Case, labels: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[Any]:

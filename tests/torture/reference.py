@@ -78,6 +78,8 @@ def _of_distances(kind: str, parameter: np.longdouble, A: Long, B: Long) -> tupl
         return _exponential(t, n_roundings * t)
     square = (differences**2).sum(axis=2)
     norms = (A**2).sum(axis=1)[:, np.newaxis] + (B**2).sum(axis=1)
+    # Those that count are from a centre, a mean of the rows of B.
+    norms = 2 * norms + 4 * (B**2).sum(axis=1).max()
     if kind == "rbf":
         t = parameter * square
         E = n_roundings * t + np.minimum(n_roundings * parameter * norms, EXPONENT_ERROR)

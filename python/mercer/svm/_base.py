@@ -8,6 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
+
+# scikit-learn would import these in the first fit and the first score. If another thread forks at
+# that moment, the child waits for ever for the lock of a module that nobody goes on importing.
+import sklearn.metrics
+import sklearn.preprocessing  # noqa: F401
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning

@@ -15,6 +15,7 @@ from mercer._data import MatrixLike, RowsLike, joined, scaled, weighted_rows
 from mercer._params import check_bool, check_choice, check_non_negative, check_real, naming
 from mercer.svm._base import BaseKernelMachine, Problem
 from mercer.svm._docs import CLASSIFIER, documented
+from mercer.svm._state import whole_numbers
 from mercer.svm._types import Multiclass
 
 __all__ = ["BaseClassifier"]
@@ -130,10 +131,13 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         return _core.coefficients_by_machine(dual_coef, n_support, self._fit_multiclass)
 
     def _make_expansion(self) -> _core.Expansion:
-        if len(self.classes_) != len(self.n_support_):
+        labels, counts = np.asarray(self.classes_), whole_numbers("n_support_", self.n_support_)
+        if labels.ndim != 1:
+            raise ValueError(f"classes_ must be a vector, got shape {labels.shape}")
+        if len(labels) != len(counts):
             raise ValueError(
-                f"n_support_ must have one entry for each of the {len(self.classes_)} classes_, "
-                f"got {len(self.n_support_)}"
+                f"n_support_ must have one entry for each of the {len(labels)} classes_, got "
+                f"{len(counts)}"
             )
         return super()._make_expansion()
 
@@ -167,11 +171,12 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
             returns; with 'ovo', for ties, only if `break_ties` is set.
         """
         model = self._snapshot()
+        expansion = model._expansion()  # which checks the attributes
         if len(model.classes_) == 2:
             return model._decide(X, lambda values: values[:, 0])
         if model._fit_multiclass == "ovr" or self.decision_function_shape == "ovo":
             return model._decide(X, lambda values: values)
-        return model._decide(X, model._expansion().confidences)
+        return model._decide(X, expansion.confidences)
 
     @documented(CLASSIFIER)
     def predict(self, X: RowsLike) -> NDArray[Any]:
@@ -197,7 +202,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         else:
             source, prediction = model._prediction(X)
             winners = joined(source.classes(prediction))
-        labels: NDArray[Any] = model.classes_[winners]
+        labels: NDArray[Any] = np.asarray(model.classes_)[winners]
         return labels
 
     def _breaks_ties(self) -> bool:

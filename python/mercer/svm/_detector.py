@@ -12,6 +12,7 @@ from mercer._data import RowsLike, length, weighted_rows
 from mercer._params import check_choice, check_nu
 from mercer.svm._base import BaseKernelMachine, Problem
 from mercer.svm._docs import MACHINE, documented
+from mercer.svm._state import one_number
 from mercer.svm._types import Gamma, KernelLike, Solver
 
 __all__ = ["BaseDetector"]
@@ -115,7 +116,7 @@ class BaseDetector(OutlierMixin, BaseKernelMachine):
             The values, ``score_samples(X) - offset_``.
         """
         model = self._snapshot()
-        return model.score_samples(X) - model.offset_
+        return model.score_samples(X) - one_number("offset_", model.offset_)
 
     @documented(MACHINE)
     def predict(self, X: RowsLike) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from mercer import _core
 from mercer._data import RowsLike
 from mercer.svm._detector import BaseDetector
 from mercer.svm._docs import MACHINE, documented
-from mercer.svm._state import freeze
+from mercer.svm._state import freeze, one_number
 
 __all__ = ["OneClassSVM"]
 
@@ -89,11 +89,11 @@ class OneClassSVM(BaseDetector):
     @property
     def intercept_(self) -> NDArray[np.float64]:
         """The constant -rho of the decision function, which is ``-offset_``."""
-        return freeze(-self.offset_)
+        return freeze(-one_number("offset_", self.offset_))
 
     @intercept_.setter
     def intercept_(self, value: NDArray[np.float64]) -> None:
-        self.offset_ = freeze(-value)
+        self.offset_ = freeze(-one_number("intercept_", value))
 
     def _machines(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         # The core computes the scores; the offset comes later.

@@ -111,7 +111,7 @@ class BuiltIn(KernelSource):
     def check(self, estimator: Any, X: RowsLike, *, reset: bool) -> RowsLike:
         with naming("X"):
             X = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
-        X = canonical(X)
+            X = canonical(X)
         if not reset:
             trained_on_sparse = sp.issparse(estimator.support_vectors_)
             if sp.issparse(X) and not trained_on_sparse:
@@ -137,7 +137,8 @@ class BuiltIn(KernelSource):
         self, support: NDArray[np.int64], support_vectors: RowsLike, shape: tuple[int | None, ...]
     ) -> tuple[_core.Kernel, _core.Samples | None]:
         vectors = check_rows(support_vectors, "support_vectors_", at_least=0)
-        return self._kernel._build(), make_samples(vectors)
+        with naming("support_vectors_"):
+            return self._kernel._build(), make_samples(vectors)
 
     def decision(self, prediction: Prediction) -> Iterator[NDArray[np.float64]]:
         X = prediction.X
@@ -188,7 +189,9 @@ class Precomputed(KernelSource):
     def expansion_parts(
         self, support: NDArray[np.int64], support_vectors: RowsLike, shape: tuple[int | None, ...]
     ) -> tuple[_core.Kernel, _core.Samples | None]:
-        n_rows = shape[0] or 0
+        n_rows = shape[0] if isinstance(shape, tuple) and shape else None
+        if not isinstance(n_rows, int):
+            raise ValueError(f"shape_fit_ must be the shape of the kernel matrix, got {shape!r}")
         if len(support) and not 0 <= support.min() <= support.max() < n_rows:
             raise ValueError(
                 f"support_ must be numbers of rows from 0 to {n_rows - 1}, got values from "
@@ -299,7 +302,14 @@ def source_of(kernel: Kernel | str | KernelFunction) -> KernelSource:
     """Return the source of the values of a kernel whose parameters are numbers."""
     if isinstance(kernel, Kernel):
         return BuiltIn(kernel)
-    return Precomputed() if isinstance(kernel, str) else Custom(kernel)
+    if isinstance(kernel, str) and kernel == "precomputed":
+        return Precomputed()
+    if not callable(kernel):
+        raise TypeError(
+            f"kernel must be an object of mercer.kernels, 'precomputed' or a callable, got "
+            f"{kernel!r}"
+        )
+    return Custom(kernel)
 
 
 def _copied(X: RowsLike, rows: RowNumbers) -> RowsLike:

@@ -8,9 +8,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from mercer import _core
+from mercer._data import make_samples
 from mercer._params import naming
 
-__all__ = ["CoreForm", "freeze", "real_numbers", "whole_numbers"]
+__all__ = ["CoreForm", "freeze", "one_number", "real_numbers", "whole_numbers"]
 
 _Value = TypeVar("_Value")
 
@@ -38,7 +39,7 @@ class CoreForm:
     def of(self, parts: tuple[Any, ...], make: Callable[[], _core.Expansion]) -> _core.Expansion:
         """Return the form made of these very objects."""
         last = self._last
-        if last is not None and all(a is b for a, b in zip(last[0], parts, strict=True)):
+        if last and all(a is b for a, b in zip(last[0], parts, strict=True)):
             return last[1]
         expansion = make()
         self._last = parts, expansion
@@ -63,9 +64,35 @@ def whole_numbers(name: str, value: Any) -> NDArray[np.int64]:
 
 
 def real_numbers(name: str, value: Any, ndim: int) -> NDArray[np.float64]:
-    """Return an attribute that should be an array of real numbers, else raise."""
+    """Return an attribute that should be an array of finite real numbers, else raise."""
     with naming(name):
-        array = np.asarray(value.toarray() if sp.issparse(value) else value, dtype=np.float64)
-    if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimensions, got shape {array.shape}")
+        array = np.asarray(_dense(name, value) if sp.issparse(value) else value)
+    if array.ndim != ndim or array.dtype.kind not in "iuf":
+        raise ValueError(
+            f"{name} must be an array of numbers of {ndim} dimensions, got shape {array.shape}, "
+            f"dtype {array.dtype}"
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got NaN or infinity")
+    return array.astype(np.float64, copy=False)
+
+
+def one_number(name: str, value: Any) -> NDArray[np.float64]:
+    """Return an attribute that should be an array of one finite number, else raise."""
+    array = real_numbers(name, value, 1)
+    if len(array) != 1:
+        raise ValueError(f"{name} must be an array of one number, got {len(array)}")
     return array
+
+
+def _dense(name: str, matrix: Any) -> NDArray[Any]:
+    """Return a sparse matrix as a dense one; raise if its parts do not fit, as scipy does not."""
+    matrix = matrix.tocsr()
+    try:
+        shape = make_samples(matrix).shape
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"{name} is no CSR matrix of real numbers: {error}") from error
+    if shape != matrix.shape:
+        raise ValueError(f"{name} must have the rows of its indptr, {shape[0]}, got {matrix.shape}")
+    dense: NDArray[Any] = matrix.toarray()
+    return dense

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mercer import _core
 from mercer._data import RowsLike, joined
+from mercer._params import check_real
 from mercer.svm._detector import BaseDetector
 from mercer.svm._docs import MACHINE, documented
 from mercer.svm._state import freeze
@@ -133,7 +134,10 @@ class SVDD(BaseDetector):
         """
         model = self._snapshot()
         source, prediction = model._prediction(X)
-        diagonal = joined(source.diagonal(prediction.X, model._fit_diagonal))
+        constant = model._fit_diagonal
+        if constant is not None:
+            constant = check_real("_fit_diagonal", constant, "a finite number")
+        diagonal = joined(source.diagonal(prediction.X, constant))
         values = joined(source.decision(prediction))
         scores: NDArray[np.float64] = values[:, 0] - diagonal
         return scores

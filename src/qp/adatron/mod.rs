@@ -318,7 +318,7 @@ impl<T: Precision> Sweeps<'_, '_, T> {
     /// Tells whether the objective seems to have no minimum.
     fn diverges(&self) -> bool {
         let (problem, state) = (self.task.problem, &self.state);
-        if !problem.may_diverge() || !state.iterations.is_multiple_of(EPOCHS_BEFORE_LOOK) {
+        if !self.task.may_diverge::<f64>() || !state.iterations.is_multiple_of(EPOCHS_BEFORE_LOOK) {
             return false;
         }
         let all = (0..state.coordinates.len()).map(|i| {
@@ -326,6 +326,6 @@ impl<T: Precision> Sweeps<'_, '_, T> {
             let linear = problem.linear[i];
             [point.beta, point.gradient, linear, point.absolute]
         });
-        diverges(all, largest(self.task.matrix.diagonal()))
+        diverges(all, self.task.largest_without_ridge())
     }
 }

@@ -8,6 +8,7 @@ use super::Sweeps;
 use super::step::stepped;
 use crate::error::{Polled, Stop};
 use crate::matrix::{Change, Precision};
+use crate::qp::divergence::has_outgrown;
 use crate::qp::phases::Stopwatch;
 use crate::qp::problem::Constraint;
 use crate::qp::update::add_or_restore;
@@ -77,6 +78,9 @@ impl<T: Precision> Sweeps<'_, '_, T> {
                 }
                 // Another intercept may hold it back: some way to there.
                 beta = stepped(&point, self.steepest, self.settings.eta);
+            }
+            if has_outgrown(beta, self.steepest) {
+                return Ok(false);
             }
             let change = beta - point.beta;
             if change != 0.0 {

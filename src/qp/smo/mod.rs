@@ -25,7 +25,7 @@ mod working_set;
 
 use super::control::StopRule;
 use super::coordinates::Coordinates;
-use super::divergence::{diverges, largest};
+use super::divergence::{diverges, has_outgrown, largest};
 use super::driver::{Method, Outcome, POLISH_SHARE, Run, State, TINY};
 use super::kkt::Thresholds;
 use super::phases::{Phases, Stopwatch};
@@ -220,7 +220,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
         if self.iterations >= self.task.control.max_iterations {
             return Ok(Some(Outcome::GaveUp(Status::MaxIterations)));
         }
-        if self.task.problem.may_diverge() && self.diverges() {
+        if self.task.may_diverge::<f64>() && self.diverges() {
             return Ok(Some(Outcome::GaveUp(Status::Diverged)));
         }
         if size_of::<T>() == 8 {
@@ -242,7 +242,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
             let (linear, point) = (self.task.problem.linear[variable], coordinates.point(at));
             [point.beta, point.gradient, linear, point.absolute]
         });
-        diverges(active, largest(&self.variables.diagonal))
+        diverges(active, self.task.largest_without_ridge())
     }
 
     /// Chooses the next block.
@@ -254,7 +254,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
 
     /// Returns the steps that may have been taken at the end of the next block.
     fn budget(&self, cap: u64) -> u64 {
-        let look = match self.task.problem.may_diverge() {
+        let look = match self.task.may_diverge::<f64>() {
             true => {
                 let variables = self.working_set.variables.len().max(64);
                 self.iterations + STEPS_BEFORE_LOOK * variables as u64
@@ -313,8 +313,9 @@ impl<T: Precision> Blocks<'_, '_, T> {
             (solved, self.double.beta().collect())
         };
         self.phases.inner += watch.seconds_beside(self.rows.kernel_time().as_secs_f64());
-        if beta.iter().any(|beta| !beta.is_finite()) {
-            return Ok(0); // overflow: no step was taken
+        let steepest = largest(&self.variables.diagonal);
+        if beta.iter().any(|&beta| has_outgrown(beta, steepest)) {
+            return Ok(0); // no step was taken
         }
         self.apply(&members, beta)?;
         self.iterations += steps;
