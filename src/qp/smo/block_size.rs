@@ -9,6 +9,9 @@ const FIRST: usize = 64;
 const EASY: (usize, usize) = (128, 1024);
 /// Variables up to which a problem is solved as one block: its matrix fits the second cache.
 const ONE_BLOCK: usize = 512;
+/// The same of one of several problems over the same samples: a smaller block needs a smaller share of
+/// the rows (with 512, all pairs of digits together took half as long again).
+const ONE_OF_SEVERAL: usize = 256;
 /// Variables of the blocks of hard problems: they want few, large blocks, because each costs a pass
 /// over all its rows.
 const HARD: usize = 2048;
@@ -31,10 +34,12 @@ pub(super) struct BlockSize {
 }
 
 impl BlockSize {
-    pub fn new(variables: usize, indefinite: bool) -> Self {
+    /// `several` tells whether other problems are over the same samples.
+    pub fn new(variables: usize, indefinite: bool, several: bool) -> Self {
+        let one_block = if several { ONE_OF_SEVERAL } else { ONE_BLOCK };
         let (size, largest) = match indefinite {
             true => (INDEFINITE, INDEFINITE),
-            false if variables <= ONE_BLOCK => (ONE_BLOCK, LARGEST),
+            false if variables <= one_block => (one_block, LARGEST),
             false => (FIRST, LARGEST),
         };
         BlockSize {
