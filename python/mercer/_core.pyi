@@ -25,7 +25,8 @@ class Samples:
     """
 
     @staticmethod
-    def dense(x: _Floats) -> Samples: ...
+    def dense(x: _Floats, *, finite: bool = False) -> Samples:
+        """Make rows of an array; `finite` says that its values are known to be."""
     @staticmethod
     def csr(data: _Floats, indices: _Indices, indptr: _Indices, n_columns: int) -> Samples: ...
     @staticmethod
@@ -156,6 +157,8 @@ class Settings:
         n_threads: int,
         progress: Callable[[int, int, int, float, float], None] | None = None,
     ) -> Settings: ...
+    def holds_matrix(self, rows: int, machines: int) -> bool:
+        """Tell whether the kernel matrix of so many rows is to be computed beforehand."""
 
 @final
 class Formulation:
@@ -263,6 +266,9 @@ def coefficients_by_machine(
     dual_coef: NDArray[np.float64], n_support: _Indices, multiclass: _Multiclass
 ) -> NDArray[np.float64]:
     """Give the coefficients of each machine a row of their own, shape (n_machines, n_SV)."""
+
+def is_finite(x: _Floats) -> bool:
+    """Tell whether a matrix has neither NaN nor infinities."""
 
 def available_threads() -> int:
     """Count the threads to use: affinity, cgroup quota and RAYON_NUM_THREADS are respected."""

@@ -1,13 +1,14 @@
 """Rows of numbers on their way into the core."""
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
 
 from mercer import _core
 from mercer._params import naming
@@ -19,6 +20,9 @@ __all__ = [
     "RowsLike",
     "canonical",
     "check_rows",
+    "checked",
+    "is_plain",
+    "is_vector",
     "joined",
     "length",
     "make_samples",
@@ -41,6 +45,9 @@ RowNumbers: TypeAlias = NDArray[np.integer[Any]]
 #: Kept as they are; everything else becomes the first.
 FLOATS = [np.float64, np.float32]
 
+#: The same as types of arrays, in the byte order of this machine.
+_FLOAT_TYPES = tuple(np.dtype(dtype) for dtype in FLOATS)
+
 #: Values handled at a time where a temporary copy is needed: 8 MB in float64.
 _BLOCK_VALUES = 2**20
 
@@ -52,6 +59,49 @@ def check_rows(X: MatrixLike, name: str, at_least: int = 1) -> MatrixLike:
             X, accept_sparse="csr", dtype=FLOATS, input_name=name, ensure_min_samples=at_least
         )
         return canonical(X)
+
+
+def is_plain(X: Any) -> bool:
+    """Tell whether `X` is a matrix that scikit-learn's checks would return as it is.
+
+    They would: an array of floats, not empty, with finite values. For such a matrix they take
+    longer than a small fit.
+    """
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in _FLOAT_TYPES
+        and X.size > 0
+        and _core.is_finite(X)
+    )
+
+
+def is_vector(y: Any, kinds: str) -> TypeGuard[NDArray[Any]]:
+    """Tell whether scikit-learn's checks would return `y` as it is, a vector of such values."""
+    return (
+        type(y) is np.ndarray
+        and y.ndim == 1
+        and y.dtype.kind in kinds
+        and (y.dtype.kind != "f" or bool(np.isfinite(y).all()))
+    )
+
+
+def checked(estimator: Any, X: MatrixLike, *, reset: bool, **options: Any) -> MatrixLike:
+    """Return what scikit-learn's ``validate_data`` would for rows of floats, and note the same.
+
+    A plain array has no names of features and needs no other form. Whatever else there is to be
+    said of rows is left to scikit-learn.
+    """
+    if is_plain(X):
+        state = vars(estimator)
+        if reset:
+            state.pop("feature_names_in_", None)
+            estimator.n_features_in_ = X.shape[1]
+            return X
+        if "feature_names_in_" not in state and state.get("n_features_in_") == X.shape[1]:
+            return X
+    with naming("X"):
+        return validate_data(estimator, X, dtype=FLOATS, reset=reset, **options)
 
 
 def canonical(X: MatrixLike) -> MatrixLike:

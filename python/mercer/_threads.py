@@ -34,7 +34,8 @@ def thread_count(n_jobs: Any) -> int:
         raise ValueError(f"n_jobs must be {allowed}, got 0")
     if count < 0:
         return max(1, available + 1 + count)
-    return min(count, max(available, os.cpu_count() or 1))
+    # What a system has at the most takes it some time to tell.
+    return count if count <= available else min(count, max(available, os.cpu_count() or 1))
 
 
 def _inside_joblib_worker() -> bool:

@@ -9,7 +9,7 @@ mod numbers;
 
 use crate::error::{Error, Result};
 pub use crate::simd::Real;
-use crate::simd::memory;
+use crate::simd::{all_finite, memory};
 use ndarray::{ArrayView2, ArrayViewMut2};
 pub use numbers::{Numbers, Values};
 use std::fmt::Display;
@@ -26,6 +26,12 @@ struct Pattern {
     /// Row i owns entries `starts[i]..starts[i + 1]`.
     starts: Vec<usize>,
     columns: Vec<u32>,
+}
+
+/// A dense row in the precision it came in.
+pub(crate) enum RowValues<'a> {
+    Single(&'a [f32]),
+    Double(&'a [f64]),
 }
 
 /// Rows of numbers, dense or CSR, in `f32` or `f64`.
@@ -155,20 +161,29 @@ impl Samples {
         V: AsRef<[T]> + Send + Sync + 'static,
         Numbers<T>: Into<Values>,
     {
+        let samples = Self::trusted(values, columns)?;
+        samples.check_finite()?;
+        Ok(samples)
+    }
+
+    /// Does the same with values that are known to be finite.
+    pub(crate) fn trusted<T, V>(values: V, columns: usize) -> Result<Self>
+    where
+        V: AsRef<[T]> + Send + Sync + 'static,
+        Numbers<T>: Into<Values>,
+    {
         let values: Values = Numbers::shared(values).into();
         let length = values.len();
         if columns == 0 || !length.is_multiple_of(columns) {
             let got = format!("{length} values");
             return Err(Error::shape("X", format!("rows of {columns} values"), got));
         }
-        let samples = Samples {
+        Ok(Samples {
             rows: length / columns,
             columns,
             values,
             pattern: None,
-        };
-        samples.check_finite()?;
-        Ok(samples)
+        })
     }
 
     /// Makes rows without numbers, for a [`UserKernel`](crate::UserKernel) that knows them by their
@@ -320,6 +335,16 @@ impl Samples {
         }
     }
 
+    /// Returns row `i` of dense samples.
+    pub(crate) fn dense_row(&self, i: usize) -> RowValues<'_> {
+        debug_assert!(!self.is_sparse());
+        let range = self.range(i);
+        match &self.values {
+            Values::Single(values) => RowValues::Single(&values[range]),
+            Values::Double(values) => RowValues::Double(&values[range]),
+        }
+    }
+
     /// Returns entry (i, j) of dense samples.
     pub(crate) fn dense_value(&self, i: usize, j: usize) -> f64 {
         debug_assert!(!self.is_sparse());
@@ -349,6 +374,9 @@ impl Samples {
 
     fn check_finite(&self) -> Result<()> {
         fn first<T: Real>(values: &[T]) -> Option<(usize, f64)> {
+            if all_finite(values) {
+                return None;
+            }
             let finite = |value: &T| value.to_f64().is_finite();
             let at = values.iter().position(|value| !finite(value))?;
             Some((at, values[at].to_f64()))

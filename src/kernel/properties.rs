@@ -241,6 +241,15 @@ impl Kernel {
         !matches!(self, Kernel::Precomputed | Kernel::User(_))
     }
 
+    /// Returns the multiplications behind the matrix of so many rows, roughly: one that is given is only
+    /// read.
+    pub(crate) fn work_of_matrix(&self, samples: &Samples, rows: usize) -> usize {
+        match self {
+            Kernel::Precomputed => Samples::numbered(0).work_of_matrix(rows),
+            _ => samples.work_of_matrix(rows),
+        }
+    }
+
     /// Tells whether the kernel is one that need not be positive semi-definite.
     pub(crate) fn may_be_indefinite(&self) -> bool {
         match self {

@@ -2,7 +2,7 @@
 
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::simd::{memory, parallel};
+use crate::simd::{all_finite, memory, parallel};
 use std::fmt;
 
 /// Diagonal values asked from a user kernel in one call (it computes the whole square).
@@ -87,6 +87,9 @@ pub(crate) fn user_block(
         .block(a, rows, b, columns, out)
         // What the crate itself refuses is not the user's fault.
         .map_err(|source| source.downcast().map_or_else(Error::UserKernel, |own| *own))?;
+    if all_finite(out) {
+        return Ok(());
+    }
     match out.iter().position(|value| !value.is_finite()) {
         None => Ok(()),
         Some(at) => Err(Error::NotFinite {

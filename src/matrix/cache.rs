@@ -8,12 +8,19 @@
 //! the occupied slots.
 
 use crate::error::{Error, Result};
-use crate::simd::slab::{SLAB_BYTES, Slab};
+use crate::simd::slab::{SLAB_BYTES, SMALL_BYTES, Slab};
 use crate::simd::{Real, parallel};
 
 const NONE: u32 = u32::MAX;
 /// Multiplications that take as long as moving one entry of a row to another place.
 const WORK_PER_ENTRY: usize = 4;
+
+/// Numbers that vectorised loops over rows take at a time.
+pub(crate) const CHUNK: usize = 16;
+/// Bytes of a cache that takes its memory from the heap, little by little.
+const SMALL_CACHE: usize = 1 << 20;
+/// Bytes after the last row of a slab, so that its last chunk is whole.
+const PADDING: usize = CHUNK * size_of::<f64>();
 
 /// Least-recently-used rows of `T` under a budget of bytes.
 ///
@@ -69,7 +76,12 @@ impl<T: Real> RowCache<T> {
         // Rows start on cache lines.
         let stride = row_length.max(1).next_multiple_of(64 / size_of::<T>());
         let capacity = (bytes / (stride * size_of::<T>())).clamp(2, keys.max(2));
-        let rows_per_slab = (SLAB_BYTES / (stride * size_of::<T>())).clamp(1, capacity);
+        let row_bytes = stride * size_of::<T>();
+        let slab_bytes = match capacity * row_bytes <= SMALL_CACHE {
+            true => SMALL_BYTES,
+            false => SLAB_BYTES,
+        };
+        let rows_per_slab = ((slab_bytes - PADDING) / row_bytes).clamp(1, capacity);
         if u32::try_from(keys).is_err() {
             return Err(Error::parameter("X", "of fewer than 2^32 rows", keys));
         }
@@ -256,6 +268,14 @@ impl<T: Real> RowCache<T> {
         &slab[slot % self.rows_per_slab * self.stride..][..self.length_of[slot]]
     }
 
+    /// Returns the entries of a slot up to the next whole chunk after `length`; those that are not
+    /// valid are any numbers, those of the next row among them, or NaN.
+    pub(crate) fn chunks(&self, slot: u32, length: usize) -> &[T] {
+        let slot = slot as usize;
+        let slab = bytemuck::cast_slice::<u8, T>(self.slabs[slot / self.rows_per_slab].bytes());
+        &slab[slot % self.rows_per_slab * self.stride..][..length.next_multiple_of(CHUNK)]
+    }
+
     /// Lets `write` fill the leading `length` entries of distinct slots, given in their order, and
     /// then marks them valid.
     ///
@@ -311,6 +331,9 @@ impl<T: Real> RowCache<T> {
             "a row has at most {} entries",
             self.row_length
         );
+        if let &[slot] = slots {
+            return self.try_fill_one(slot as usize, length, write);
+        }
         let mut position = vec![NONE; self.key_of.len()];
         for (at, &slot) in slots.iter().enumerate() {
             let earlier = std::mem::replace(&mut position[slot as usize], at as u32);
@@ -335,6 +358,21 @@ impl<T: Real> RowCache<T> {
             let valid = &mut self.length_of[slot as usize];
             *valid = length.max(*valid);
         }
+        Ok(result)
+    }
+
+    /// Fills a single slot, without looking at the others.
+    fn try_fill_one<R, E>(
+        &mut self,
+        slot: usize,
+        length: usize,
+        write: impl FnOnce(&mut [&mut [T]]) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
+        let slab = self.slabs[slot / self.rows_per_slab].bytes_mut();
+        let row = &mut bytemuck::cast_slice_mut::<u8, T>(slab)
+            [slot % self.rows_per_slab * self.stride..][..length];
+        let result = write(&mut [row])?;
+        self.length_of[slot] = length.max(self.length_of[slot]);
         Ok(result)
     }
 
@@ -403,7 +441,7 @@ impl<T: Real> RowCache<T> {
     fn new_slot(&mut self) -> Result<u32> {
         let slot = self.key_of.len();
         if slot == self.slabs.len() * self.rows_per_slab {
-            let bytes = self.rows_per_slab * self.stride * size_of::<T>();
+            let bytes = self.rows_per_slab * self.stride * size_of::<T>() + PADDING;
             match Slab::new(bytes, "a cache of kernel rows") {
                 Ok(slab) => self.slabs.push(slab),
                 Err(refused) if self.is_empty() => return Err(refused),

@@ -291,6 +291,31 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
         }
     }
 
+    /// Tells whether rows serve other matrices too.
+    pub fn is_shared(&self) -> bool {
+        self.source.is_shared()
+    }
+
+    /// Tells whether rows are read from memory, so that a row alone costs no more than one of many.
+    pub fn is_stored(&self) -> bool {
+        self.source.is_stored()
+    }
+
+    /// Returns the leading `length` entries of the rows of two variables, which are fetched if need be,
+    /// and what follows them up to a whole chunk.
+    pub fn pair(&mut self, i: u32, j: u32, length: usize, stop: Stop) -> Polled<[&[T]; 2]> {
+        let held = |rows: &mut Self, variable| rows.cache.get(variable, length);
+        let slots = match (held(self, i), held(self, j)) {
+            (Some(i), Some(j)) => [i, j],
+            _ => {
+                let both = [i, j];
+                self.fetch(&both[..1 + usize::from(i != j)], length, stop)?;
+                both.map(|variable| self.cache.peek(variable).unwrap_or_default())
+            }
+        };
+        Ok(slots.map(|slot| self.cache.chunks(slot, length)))
+    }
+
     /// Puts the positions back in order of variables.
     pub(super) fn restore(&mut self) {
         if !self.order.is_natural() {

@@ -138,7 +138,10 @@ impl<'a> KernelMatrix<'a> {
 
     /// Returns the multiplications behind all values, roughly.
     pub(crate) fn work(&self) -> usize {
-        self.description.samples.work_of_matrix(self.len())
+        let Description {
+            kernel, samples, ..
+        } = &self.description;
+        kernel.work_of_matrix(samples, self.len())
     }
 
     /// Tells whether the kernel is one that need not be positive semi-definite.

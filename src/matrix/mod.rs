@@ -17,6 +17,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use cache::CHUNK;
 #[doc(hidden)]
 pub use cache::RowCache;
 pub(crate) use cached::{CachedRows, Change, SMALL_PROBLEM, Traffic, add_in_parallel};

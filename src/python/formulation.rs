@@ -229,7 +229,7 @@ impl PyFormulation {
             values,
             weight,
         };
-        let trained = settings.run(py, samples, |monitor| {
+        let trained = settings.run(py, &kernel.0, samples, |monitor| {
             let solver = settings.solver;
             self.0.train(kernel.0.clone(), &rows, solver, monitor)
         })?;

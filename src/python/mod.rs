@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use super::run::available_threads;
     #[pymodule_export]
-    use super::samples::PySamples;
+    use super::samples::{PySamples, is_finite};
     #[pymodule_export]
     use super::settings::PySettings;
     #[pymodule_export]

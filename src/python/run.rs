@@ -32,6 +32,18 @@ pub(super) struct Scale {
     pub work: usize,
 }
 
+/// How many times as large as others a call on one thread may be to run on that which called: there
+/// is nothing to share, and waking another would only take time.
+const ALONE: usize = 32;
+
+impl Scale {
+    /// Tells whether the work is done where it is asked for.
+    fn is_small(&self) -> bool {
+        let alone = if self.n_threads == 1 { ALONE } else { 1 };
+        self.work < alone * threads::SMALL_CALL
+    }
+}
+
 /// What the work is asked to poll, and where it leaves its progress.
 pub(super) struct Watch {
     stop: AtomicBool,
@@ -155,7 +167,7 @@ pub(super) fn interruptible<R: Send>(
     if scale.n_threads == 0 {
         return Err(PyValueError::new_err("n_jobs must not be 0"));
     }
-    let here = scale.work < threads::SMALL_CALL;
+    let here = scale.is_small();
     let watch = Watch::new(progress, scale, here)?;
     if here {
         let result = py.detach(|| {

@@ -6,7 +6,7 @@
 use super::arrays::numbers;
 use crate::data::{Numbers, Samples, Values};
 use crate::error::Result;
-use crate::simd::{Real, memory};
+use crate::simd::{Real, all_finite, memory};
 use ndarray::ArrayView1;
 use numpy::{Element, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
@@ -44,7 +44,7 @@ fn copied<T: Copy>(values: ArrayView1<T>) -> Result<Vec<T>> {
 
 impl PySamples {
     /// Makes samples of an array of numbers T, None if it is of another kind.
-    fn of_array<T>(x: &Bound<PyAny>) -> PyResult<Option<Self>>
+    fn of_array<T>(x: &Bound<PyAny>, finite: bool) -> PyResult<Option<Self>>
     where
         T: Real + Element,
         Vec<T>: Into<Values>,
@@ -62,7 +62,10 @@ impl PySamples {
                     length: values.len(),
                     _array: array.clone().unbind(),
                 };
-                py.detach(|| Samples::shared(kept, columns))?
+                py.detach(|| match finite {
+                    true => Samples::trusted(kept, columns),
+                    false => Samples::shared(kept, columns),
+                })?
             }
             _ => {
                 let view = view.as_array();
@@ -103,11 +106,12 @@ impl PySamples {
 #[pymethods]
 impl PySamples {
     #[staticmethod]
-    fn dense(x: &Bound<PyAny>) -> PyResult<Self> {
-        if let Some(samples) = Self::of_array::<f64>(x)? {
+    #[pyo3(signature = (x, *, finite=false))]
+    fn dense(x: &Bound<PyAny>, finite: bool) -> PyResult<Self> {
+        if let Some(samples) = Self::of_array::<f64>(x, finite)? {
             return Ok(samples);
         }
-        let samples = Self::of_array::<f32>(x)?;
+        let samples = Self::of_array::<f32>(x, finite)?;
         samples.ok_or_else(|| PyTypeError::new_err("X must be a float32 or float64 matrix"))
     }
 
@@ -138,4 +142,26 @@ impl PySamples {
     fn shape(&self) -> (usize, usize) {
         (self.0.rows(), self.0.columns())
     }
+}
+
+/// Tells whether a matrix of numbers T is finite, None if it is of another kind.
+fn finite<T: Real + Element>(x: &Bound<PyAny>) -> PyResult<Option<bool>> {
+    let Ok(array) = x.cast::<PyArray2<T>>() else {
+        return Ok(None);
+    };
+    let (py, view) = (x.py(), array.try_readonly()?);
+    let view = view.as_array();
+    Ok(Some(py.detach(|| match view.as_slice_memory_order() {
+        Some(values) => all_finite(values),
+        None => view.iter().all(|value| value.to_f64().is_finite()),
+    })))
+}
+
+#[pyfunction]
+pub(super) fn is_finite(x: &Bound<PyAny>) -> PyResult<bool> {
+    if let Some(answer) = finite::<f64>(x)? {
+        return Ok(answer);
+    }
+    let answer = finite::<f32>(x)?;
+    answer.ok_or_else(|| PyTypeError::new_err("X must be a float32 or float64 matrix"))
 }

@@ -3,9 +3,14 @@
 use super::run::{self, Scale};
 use crate::data::Samples;
 use crate::error::Error;
+use crate::kernel::Kernel;
+use crate::matrix::fair_share;
 use crate::qp::{Adatron, Smo, Solver, StopRule};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
+
+/// Values of a kernel matrix that is small: one large call takes less than many that ask for a part.
+const SMALL_MATRIX: usize = 1 << 20;
 
 #[pyclass(name = "Settings", module = "mercer._core", frozen)]
 pub(super) struct PySettings {
@@ -58,6 +63,18 @@ impl PySettings {
             progress,
         })
     }
+
+    /// Tells whether the whole kernel matrix of so many rows is to be computed beforehand: several
+    /// machines would ask for most of it more than once, or it is small; it fits into half of the
+    /// memory for kernel values, and no clock could stop the fit meanwhile.
+    fn holds_matrix(&self, rows: usize, machines: usize) -> bool {
+        let mut solver = self.solver;
+        let bytes = solver.cache_bytes_mut().unwrap_or_else(fair_share);
+        let values = rows.saturating_mul(rows);
+        (machines > 1 || values <= SMALL_MATRIX)
+            && values.saturating_mul(size_of::<f64>()) <= bytes / 2
+            && self.solver.stop().time_limit.is_none()
+    }
 }
 
 impl PySettings {
@@ -65,6 +82,7 @@ impl PySettings {
     pub fn run<R: Send>(
         &self,
         py: Python,
+        kernel: &Kernel,
         samples: &Samples,
         fit: impl FnOnce(&run::Watch) -> crate::Result<R> + Send,
     ) -> PyResult<R> {
@@ -76,7 +94,7 @@ impl PySettings {
         let scale = Scale {
             n_threads: self.n_threads,
             rows,
-            work: samples.work_of_matrix(rows),
+            work: kernel.work_of_matrix(samples, rows),
         };
         let started = Instant::now();
         let result = run::interruptible(py, scale, progress, fit)?;

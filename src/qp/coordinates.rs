@@ -198,6 +198,41 @@ impl Point {
         -self.gradient + self.shrink_offset()
     }
 
+    /// Returns what is added to its descent where it grows and where it shrinks: an infinity that no
+    /// search finds where it may not.
+    pub fn ways<T: Real>(&self) -> (T, T) {
+        let grow = match self.may_grow() {
+            true => T::from_f64(self.grow_offset()),
+            false => -T::INFINITY,
+        };
+        let shrink = match self.may_shrink() {
+            true => T::from_f64(self.shrink_offset()),
+            false => T::INFINITY,
+        };
+        (grow, shrink)
+    }
+
+    /// How far the variable may grow in one step, and where that ends: at zero at the latest if the
+    /// slope of |beta| changes there.
+    pub fn room_above(&self) -> (f64, f64) {
+        let kink = self.beta < 0.0 && self.absolute > 0.0;
+        let end = match kink {
+            true => self.upper.min(0.0),
+            false => self.upper,
+        };
+        (end - self.beta, end)
+    }
+
+    /// How far the variable may shrink in one step, and where that ends.
+    pub fn room_below(&self) -> (f64, f64) {
+        let kink = self.beta > 0.0 && self.absolute > 0.0;
+        let end = match kink {
+            true => self.lower.max(0.0),
+            false => self.lower,
+        };
+        (self.beta - end, end)
+    }
+
     /// What |beta| adds to the descent of a variable that grows: its slope changes sign at 0.
     pub fn grow_offset(&self) -> f64 {
         if self.beta >= 0.0 {

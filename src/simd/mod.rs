@@ -8,6 +8,7 @@
 pub(crate) mod cholesky;
 mod dot;
 mod exp;
+mod finite;
 pub(crate) mod inverse;
 mod isa;
 pub(crate) mod memory;
@@ -24,6 +25,7 @@ pub(crate) mod system_memory;
 pub(crate) mod threads;
 
 pub(crate) use dot::{add_multiple, add_multiples, four_dots, inner_product};
+pub(crate) use finite::all_finite;
 pub use isa::Isa;
 #[cfg(target_arch = "x86_64")]
 pub(crate) use isa::Level;

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer import _core
-from mercer._data import MatrixLike, RowsLike, joined, length, sparse_as_configured
+from mercer._data import MatrixLike, RowsLike, is_vector, joined, length, sparse_as_configured
 from mercer._params import (
     check_bool,
     check_choice,
@@ -299,9 +299,14 @@ class BaseKernelMachine(BaseEstimator):
         self, X: RowsLike, y: ArrayLike | None, *, numeric: bool = False
     ) -> tuple[RowsLike, NDArray[Any]]:
         """Return rows and targets that fit each other, and note the number of features."""
-        with naming("y"):
-            target: NDArray[Any] = validate_data(self, y=y, y_numeric=numeric)
-            if numeric:
+        target: NDArray[Any]
+        if is_vector(y, "f" if numeric else "biuUS"):
+            target = y
+        else:
+            with naming("y"):
+                target = validate_data(self, y=y, y_numeric=numeric)
+        if numeric:
+            with naming("y"):
                 target = target.astype(np.float64, copy=False)
         X = self._check_rows(X)
         n_rows, n_targets = length(X), len(target)
@@ -312,9 +317,14 @@ class BaseKernelMachine(BaseEstimator):
         return X, target
 
     def _train(
-        self, X: RowsLike, keep: NDArray[np.intp], weight: NDArray[np.float64], problem: Problem
+        self,
+        X: RowsLike,
+        keep: NDArray[np.intp],
+        weight: NDArray[np.float64],
+        problem: Problem,
+        machines: int = 1,
     ) -> None:
-        """Train on the rows `keep` of `X`, of these weights, and set the attributes."""
+        """Train machines on the rows `keep` of `X`, of these weights, and set the attributes."""
         kernel = self._given_kernel()
         rows = X if len(keep) == length(X) else source_of(kernel).rows(X, keep)
         if isinstance(kernel, Kernel):
@@ -323,11 +333,12 @@ class BaseKernelMachine(BaseEstimator):
         progress = ProgressLine(type(self).__name__) if self.verbose else None
         start = perf_counter()
         try:
-            samples, function = source.training(rows)
+            settings = self._settings(progress)
+            given = source.training(rows, settings, machines)
             fit = problem.formulation.fit(
-                function, samples, problem.target, problem.cost, self._settings(progress)
+                given.kernel, given.samples, problem.target, problem.cost, settings
             )
-            self.report_ = report_of(fit, perf_counter() - start)
+            self.report_ = report_of(fit, given, perf_counter() - start)
             if progress is not None:
                 progress.finish(self.report_)
         finally:

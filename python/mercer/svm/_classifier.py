@@ -106,7 +106,9 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         self._fit_multiclass = "ovo" if len(classes) == 2 else self.multiclass
         row_weight = self.class_weight_[labels]
         cost = scaled(weight, row_weight, "class_weight times sample_weight")
-        self._train(X, keep, weight, self._pose(labels, cost, weight, self._fit_multiclass))
+        problem = self._pose(labels, cost, weight, self._fit_multiclass)
+        # Three or more classes have as many machines, or more.
+        self._train(X, keep, weight, problem, machines=len(classes) - 1)
         iterations = [machine.iterations for machine in self.report_]
         self.n_iter_ = np.minimum(iterations, np.iinfo(np.int32).max).astype(np.int32)
 
@@ -115,6 +117,8 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
     ) -> NDArray[np.float64]:
         """Return the weight of each class, from the labels 0, 1, ... of weighted rows."""
         factors: NDArray[np.float64]
+        if self.class_weight is None:
+            return np.ones(len(classes))
         if self.class_weight == "balanced":
             factors = weight.sum() / (len(classes) * np.bincount(labels, weights=weight))
         else:

@@ -1,17 +1,26 @@
 """What the core found, as the attributes that users see."""
 
+from dataclasses import replace
+
 from mercer import _core
 from mercer.report import History, MachineReport, Report, Seconds
+from mercer.svm._sources import Training
 
 __all__ = ["history_of", "report_of"]
 
 
-def report_of(fit: _core.Fit, seconds: float) -> Report:
-    """Return what the solver did in a fit that took so many seconds."""
+def report_of(fit: _core.Fit, given: Training, seconds: float) -> Report:
+    """Return what the solver did in a fit that took so many seconds.
+
+    What was computed beforehand for all machines is told of the first.
+    """
     phases = [sum(phase) for phase in zip(*(r.phases for r in fit.reports), strict=True)]
-    return Report(
-        tuple(_machine_report(report) for report in fit.reports), Seconds(seconds, *phases)
-    )
+    phases[1] += given.seconds
+    machines = [_machine_report(report) for report in fit.reports]
+    if given.evaluations:
+        evaluations = machines[0].kernel_evaluations + given.evaluations
+        machines[0] = replace(machines[0], kernel_evaluations=evaluations)
+    return Report(tuple(machines), Seconds(seconds, *phases))
 
 
 def _machine_report(report: _core.Report) -> MachineReport:

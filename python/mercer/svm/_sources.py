@@ -8,20 +8,22 @@ their kernel values in prediction. Estimators store the kernel (an object of `me
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.utils.validation import validate_data
 
 from mercer import _core
 from mercer._data import (
-    FLOATS,
     RowNumbers,
     RowsLike,
     canonical,
     check_rows,
+    checked,
     length,
     make_samples,
     sparse_as_configured,
@@ -35,6 +37,9 @@ __all__ = ["KernelFunction", "KernelSource", "Prediction", "source_of"]
 
 #: A user's kernel: ``k(A, B)`` has shape (len(A), len(B)).
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
+
+#: Values asked from a user's function in one call of a fit: 32 MB.
+_CALL_VALUES = 2**22
 
 #: Rows per call into the core in prediction, and values per temporary array: to bound memory.
 _BLOCK_ROWS = 2**16
@@ -56,6 +61,17 @@ class Prediction:
     n_threads: int
 
 
+@dataclass(frozen=True)
+class Training:
+    """What the core needs for training, and what was computed beforehand."""
+
+    samples: _core.Samples
+    kernel: _core.Kernel
+    #: Kernel values that are computed already, and the time that took.
+    evaluations: int = 0
+    seconds: float = 0.0
+
+
 class KernelSource(ABC):
     """Kernel values of one kind."""
 
@@ -68,8 +84,8 @@ class KernelSource(ABC):
         """Return the training set with the rows `keep` only."""
 
     @abstractmethod
-    def training(self, X: RowsLike) -> tuple[_core.Samples, _core.Kernel]:
-        """Return what the core needs for training on the rows of `X`."""
+    def training(self, X: RowsLike, settings: _core.Settings, machines: int) -> Training:
+        """Return what the core needs for training so many machines on rows that were checked."""
 
     @abstractmethod
     def support_vectors(self, X: RowsLike, support: RowNumbers) -> RowsLike:
@@ -109,8 +125,8 @@ class BuiltIn(KernelSource):
         self._kernel = kernel
 
     def check(self, estimator: Any, X: RowsLike, *, reset: bool) -> RowsLike:
+        X = checked(estimator, X, accept_sparse="csr", reset=reset)
         with naming("X"):
-            X = validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
             X = canonical(X)
         if not reset:
             trained_on_sparse = sp.issparse(estimator.support_vectors_)
@@ -126,8 +142,8 @@ class BuiltIn(KernelSource):
     def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
         return X[keep]
 
-    def training(self, X: RowsLike) -> tuple[_core.Samples, _core.Kernel]:
-        return make_samples(X), self._kernel._build()
+    def training(self, X: RowsLike, settings: _core.Settings, machines: int) -> Training:
+        return Training(make_samples(X), self._kernel._build())
 
     def support_vectors(self, X: RowsLike, support: RowNumbers) -> RowsLike:
         vectors = X[support]
@@ -168,8 +184,7 @@ class Precomputed(KernelSource):
     def check(self, estimator: Any, X: RowsLike, *, reset: bool) -> RowsLike:
         if sp.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported: give X as a dense array")
-        with naming("X"):
-            X = validate_data(estimator, X, dtype=FLOATS, reset=reset)
+        X = checked(estimator, X, reset=reset)
         if reset and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be a square matrix. "
@@ -180,8 +195,10 @@ class Precomputed(KernelSource):
     def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
         return X[np.ix_(keep, keep)]
 
-    def training(self, X: RowsLike) -> tuple[_core.Samples, _core.Kernel]:
-        return make_samples(X), _core.Kernel.precomputed()
+    def training(self, X: RowsLike, settings: _core.Settings, machines: int) -> Training:
+        # Looking at all values once more would take longer than reading those that are needed.
+        finite = not get_config()["assume_finite"]
+        return Training(_core.Samples.dense(X, finite=finite), _core.Kernel.precomputed())
 
     def support_vectors(self, X: RowsLike, support: RowNumbers) -> RowsLike:
         return np.empty((0, 0), dtype=X.dtype)
@@ -238,12 +255,31 @@ class Custom(KernelSource):
     def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
         return take_rows(X, keep)
 
-    def training(self, X: RowsLike) -> tuple[_core.Samples, _core.Kernel]:
+    def training(self, X: RowsLike, settings: _core.Settings, machines: int) -> Training:
+        n_rows = length(X) or 0
+        if settings.holds_matrix(n_rows, machines):
+            start = perf_counter()
+            samples = _core.Samples.dense(self._matrix(X, n_rows), finite=True)
+            seconds = perf_counter() - start
+            return Training(samples, _core.Kernel.precomputed(), n_rows**2, seconds)
+
         def block(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
             A, B = _copied(X, rows), _copied(X, columns)
             return self._values(A, B, len(rows), len(columns))
 
-        return _core.Samples.numbered(length(X) or 0), _core.Kernel.callable(block)
+        return Training(_core.Samples.numbered(n_rows), _core.Kernel.callable(block))
+
+    def _matrix(self, X: RowsLike, n_rows: int) -> NDArray[np.float64]:
+        """Return all values between the rows of `X`, in as few calls as memory allows."""
+        step = max(1, _CALL_VALUES // n_rows)
+        columns = freeze(X.view()) if isinstance(X, np.ndarray) else _copied(X, np.arange(n_rows))
+        if step >= n_rows:
+            return self._values(columns, columns, n_rows, n_rows)
+        matrix = np.empty((n_rows, n_rows))
+        for start in range(0, n_rows, step):
+            rows = np.arange(start, min(start + step, n_rows))
+            matrix[rows] = self._values(_copied(X, rows), columns, len(rows), n_rows)
+        return matrix
 
     def support_vectors(self, X: RowsLike, support: RowNumbers) -> RowsLike:
         return take_rows(X, support)
@@ -293,7 +329,7 @@ class Custom(KernelSource):
             raise ValueError(f"kernel must return real numbers, got dtype {values.dtype}")
         with naming("kernel"):
             values = np.ascontiguousarray(values, dtype=np.float64)
-        if not np.isfinite(values).all():
+        if not _core.is_finite(values):
             raise ValueError("kernel must return finite numbers, got NaN or infinity")
         return values
 

@@ -1,9 +1,8 @@
-//! Rows that are not computed here: of a precomputed matrix, or of the user's kernel, which is asked
-//! for them in blocks.
+//! Rows of the user's kernel, which is asked for them in blocks.
 
 use super::source::{RowSource, Terms, add_row_by_row};
 use crate::error::{Error, Polled, Result, Stop, poll};
-use crate::kernel::{Kernel, LARGEST_VALUE, Weights, user_block};
+use crate::kernel::{LARGEST_VALUE, UserKernel, Weights, user_block};
 use crate::matrix::description::Description;
 use crate::matrix::order::Order;
 use crate::simd::{Real, memory};
@@ -16,11 +15,12 @@ const BLOCK: &str = "a block of kernel values";
 
 pub(super) struct Given<'a> {
     matrix: &'a Description<'a>,
+    kernel: &'a dyn UserKernel,
 }
 
 impl<'a> Given<'a> {
-    pub fn new(matrix: &'a Description<'a>) -> Self {
-        Given { matrix }
+    pub fn new(matrix: &'a Description<'a>, kernel: &'a dyn UserKernel) -> Self {
+        Given { matrix, kernel }
     }
 
     /// Writes rows of samples, a block of them at a time.
@@ -58,24 +58,16 @@ impl<'a> Given<'a> {
     }
 
     fn ask(&self, rows: &[usize], columns: &[usize], out: &mut [f64]) -> Result<()> {
-        let samples = self.matrix.samples;
+        let (samples, user) = (self.matrix.samples, self.kernel);
         self.matrix.count(rows.len() * columns.len());
-        let Kernel::User(user) = &self.matrix.kernel else {
-            for (&i, values) in rows.iter().zip(out.chunks_mut(columns.len())) {
-                for (&j, value) in columns.iter().zip(values) {
-                    *value = samples.dense_value(i, j);
-                }
-            }
-            return Ok(());
-        };
         // The user's kernel is asked once for samples behind several variables.
         let (some_rows, some_columns) = (distinct(rows), distinct(columns));
         if some_rows.len() == rows.len() && some_columns.len() == columns.len() {
-            return user_block(&**user, samples, rows, samples, columns, out);
+            return user_block(user, samples, rows, samples, columns, out);
         }
         let mut block = memory::zeros(some_rows.len() * some_columns.len(), BLOCK)?;
         let (i, j) = (&some_rows, &some_columns);
-        user_block(&**user, samples, i, samples, j, &mut block)?;
+        user_block(user, samples, i, samples, j, &mut block)?;
         let place = |index: &[usize], i: usize| index.partition_point(|&other| other < i);
         let places: Vec<usize> = columns.iter().map(|&j| place(&some_columns, j)).collect();
         for (&i, values) in rows.iter().zip(out.chunks_mut(columns.len())) {
@@ -89,7 +81,7 @@ impl<'a> Given<'a> {
 }
 
 /// Tells which value is too large.
-fn too_large(rows: &[usize], columns: &[usize], values: &[f64]) -> Error {
+pub(super) fn too_large(rows: &[usize], columns: &[usize], values: &[f64]) -> Error {
     let at = values.iter().position(|value| value.abs() > LARGEST_VALUE);
     let at = at.unwrap_or_default();
     let (row, column) = (rows[at / columns.len()], columns[at % columns.len()]);

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `tiled` | computed in tiles |
 //! | `linear` | the same; sums of rows through one weight vector |
-//! | `given` | a precomputed matrix, or asked from the user's kernel |
+//! | `stored` | read from a precomputed matrix |
+//! | `given` | asked from the user's kernel |
 //! | `shared` | computed once for several matrices over the same samples |
 //! | `rounded` | any of these, rounded to f32 |
 //!
@@ -15,6 +16,7 @@ mod linear;
 mod rounded;
 pub(super) mod shared;
 mod source;
+mod stored;
 mod tiled;
 
 use super::description::Description;
@@ -24,6 +26,7 @@ use linear::Linear;
 use rounded::Rounded;
 use shared::{Shareable, SharedRows, Union};
 pub(super) use source::{RowSource, Terms};
+use stored::Stored;
 use tiled::Tiled;
 
 /// Returns where the rows of a matrix come from, whose samples may be a union of shared sets.
@@ -33,7 +36,8 @@ pub(super) fn source_of<'a, T: Shareable>(
 ) -> Box<dyn RowSource<T> + 'a> {
     let own: Box<dyn RowSource<T> + 'a> = match &matrix.kernel {
         Kernel::Linear => Box::new(Linear::new(matrix)),
-        Kernel::Precomputed | Kernel::User(_) => Box::new(Given::new(matrix)),
+        Kernel::Precomputed => Box::new(Stored::new(matrix)),
+        Kernel::User(user) => Box::new(Given::new(matrix, &**user)),
         _ => Box::new(Tiled::new(matrix)),
     };
     match union {

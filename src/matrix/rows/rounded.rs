@@ -62,4 +62,8 @@ impl<T: Real> RowSource<T> for Rounded<'_, T> {
     fn is_precious(&self) -> bool {
         true
     }
+
+    fn is_stored(&self) -> bool {
+        self.0.is_stored()
+    }
 }

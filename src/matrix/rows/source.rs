@@ -46,6 +46,11 @@ pub(crate) trait RowSource<T> {
         false
     }
 
+    /// Tells whether rows are read from memory, so that a row alone costs no more than one of many.
+    fn is_stored(&self) -> bool {
+        false
+    }
+
     /// Tells whether its rows serve other matrices too, as long as the order is natural.
     fn is_shared(&self) -> bool {
         false

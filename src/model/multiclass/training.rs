@@ -281,7 +281,7 @@ impl<'a> Training<'a> {
     /// Trains, in a pool if that is worth while.
     pub(super) fn call<R: Send>(&self, train: impl FnOnce() -> R + Send) -> R {
         let rows = self.samples.rows();
-        threads::call(self.samples.work_of_matrix(rows), train)
+        threads::call(self.kernel.work_of_matrix(self.samples, rows), train)
     }
 
     /// Returns the bytes for the kernel rows of all machines together.

@@ -14,6 +14,9 @@ const ONE_BLOCK: usize = 512;
 const SLOW: usize = 2048;
 /// Variables of a block that is solved by faces, at the least and at the most.
 const FACES: (usize, usize) = (1024, 6000);
+/// The same of one of several problems over the same samples: a smaller block needs a smaller share of
+/// the rows (with 512, all pairs of digits together took half as long again).
+const ONE_OF_SEVERAL: usize = 256;
 /// Variables of a block when the kernel may be indefinite. Such a problem has many local minima,
 /// and which one is found depends on the path, down to the rounding of the rows. A block that holds
 /// all variables, with rows first rounded as LIBSVM's, takes LIBSVM's path, so that users find what
@@ -33,11 +36,13 @@ pub(super) struct BlockSize {
 }
 
 impl BlockSize {
-    pub fn new(variables: usize, indefinite: bool) -> Self {
+    /// `several` tells whether other problems are over the same samples.
+    pub fn new(variables: usize, indefinite: bool, several: bool) -> Self {
+        let one_block = if several { ONE_OF_SEVERAL } else { ONE_BLOCK };
         BlockSize {
             size: match variables {
                 _ if indefinite => INDEFINITE,
-                0..=ONE_BLOCK => ONE_BLOCK,
+                _ if variables <= one_block => one_block,
                 _ => FIRST,
             },
             easy: (variables / 16).clamp(EASY.0, EASY.1),

@@ -16,6 +16,7 @@ mod block;
 mod block_size;
 mod members;
 mod noise;
+mod path;
 mod settings;
 mod shrink;
 #[cfg(test)]
@@ -41,6 +42,7 @@ use block::{Block, Goal};
 use block_size::BlockSize;
 use members::Members;
 use noise::Noise;
+use path::Path;
 pub use settings::Smo;
 use shrink::Shrinking;
 use variables::Variables;
@@ -59,6 +61,10 @@ const RESOLVED: f64 = 256.0;
 /// Steps of pairs do not depend on the origin; their roundings do. Centred rows are not shared with other
 /// problems, so they are taken only where two digits are at stake.
 const FAR: f64 = 100.0;
+/// Variables of the longest problem that is solved with rows as they are needed, and its steps for each
+/// of them: harder problems are better off with blocks.
+const LONGEST_PATH: usize = 8192;
+const PATH_STEPS: u64 = 4;
 /// Steps for each variable of a block between two looks for divergence.
 const STEPS_BEFORE_LOOK: u64 = 64;
 
@@ -95,6 +101,7 @@ impl Method for Smo {
             rows,
             variables: Variables::new(problem, matrix.diagonal(), state.coordinates),
             working_set: WorkingSet::default(),
+            along_path: false,
             single: Block::default(),
             double: Block::default(),
             noise: Noise::default(),
@@ -123,6 +130,8 @@ struct Blocks<'a, 'm, T> {
     rows: CachedRows<'m, T>,
     variables: Variables,
     working_set: WorkingSet,
+    /// Whether the next block is solved with rows as they are needed.
+    along_path: bool,
     single: Block<f32>,
     double: Block<f64>,
     noise: Noise,
@@ -137,7 +146,11 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
         let Task {
             control, matrix, ..
         } = self.task;
-        let mut size = BlockSize::new(matrix.len(), matrix.may_be_indefinite());
+        let mut size = BlockSize::new(
+            matrix.len(),
+            matrix.may_be_indefinite(),
+            self.rows.is_shared(),
+        );
         let mut single = size_of::<T>() == 4;
         let mut polish = matrix.len() <= TINY;
         self.shrinking.restart();
@@ -248,8 +261,27 @@ impl<T: Precision> Blocks<'_, '_, T> {
     /// Chooses the next block.
     fn select(&mut self, thresholds: &Thresholds, size: usize) {
         let order = self.rows.order();
+        self.along_path = self.path_steps() > 0;
+        let size = match self.along_path {
+            true => self.variables.active,
+            false => size,
+        };
         self.working_set
             .select(&self.variables, order, thresholds, size);
+    }
+
+    /// Returns how many steps may still be taken with rows as they are needed.
+    fn path_steps(&self) -> u64 {
+        let (variables, rows) = (&self.variables, &self.rows);
+        let suits = rows.is_stored()
+            && (TINY + 1..=LONGEST_PATH).contains(&variables.len())
+            && rows.capacity() >= variables.len()
+            && Path::<T>::leads(variables);
+        let most = PATH_STEPS * variables.len() as u64;
+        match suits {
+            true => most.saturating_sub(self.iterations),
+            false => 0,
+        }
     }
 
     /// Returns the steps that may have been taken at the end of the next block.
@@ -289,17 +321,27 @@ impl<T: Precision> Blocks<'_, '_, T> {
         let control = self.task.control;
         let order = self.rows.order();
         let members = Members::new(&self.working_set.variables, &self.variables, order);
+        // Along a path the gradient is as precise as the rows.
+        let along_path = self.along_path && (inner == Inner::Single || size_of::<T>() == 8);
+        let max_steps = max_iterations.saturating_sub(self.iterations);
         let goal = Goal {
             selection: self.settings.selection,
             faces: inner == Inner::Faces,
             tolerance: target,
-            max_steps: max_iterations.saturating_sub(self.iterations),
+            max_steps: match along_path {
+                true => max_steps.min(self.path_steps()),
+                false => max_steps,
+            },
             stop: &|| control.stop(),
         };
         let watch = Stopwatch::beside(self.rows.kernel_time().as_secs_f64());
         let (rows, variables) = (&mut self.rows, &self.variables);
         let mut steps = 0;
-        let (solved, beta): (Polled<()>, Vec<f64>) = if inner == Inner::Single {
+        let (solved, beta): (Polled<()>, Vec<f64>) = if along_path {
+            let mut path = Path::new(variables);
+            let solved = path.solve(rows, &goal, &mut steps);
+            (solved, path.into_beta())
+        } else if inner == Inner::Single {
             members.load(&mut self.single, variables, rows, &goal)?;
             let solved = self.single.solve_nested(&goal, &mut steps);
             (solved, self.single.beta().collect())

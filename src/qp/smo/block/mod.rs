@@ -16,7 +16,7 @@
 
 mod face;
 mod nested;
-mod pairs;
+pub(super) mod pairs;
 
 use crate::error::{Polled, Result, Stop};
 use crate::qp::coordinates::{Coordinates, Point};
@@ -200,15 +200,7 @@ impl<T: Real> Block<T> {
 
     /// Notes which ways a variable may move from where it is.
     fn mark(&mut self, k: usize) {
-        let point = self.point(k);
-        self.may_grow[k] = match point.may_grow() {
-            true => T::from_f64(point.grow_offset()),
-            false => -T::INFINITY,
-        };
-        self.may_shrink[k] = match point.may_shrink() {
-            true => T::from_f64(point.shrink_offset()),
-            false => T::INFINITY,
-        };
+        (self.may_grow[k], self.may_shrink[k]) = self.point(k).ways();
     }
 
     fn row(&self, k: usize) -> &[T] {
@@ -220,33 +212,18 @@ impl<T: Real> Block<T> {
         self.places().filter(|&k| self.point(k).is_free()).count()
     }
 
-    /// How far a variable may grow in one step, and where that ends: at zero at the latest if the
-    /// slope of |beta| changes there.
     fn room_above(&self, k: usize) -> (f64, f64) {
-        let point = self.point(k);
-        let kink = point.beta < 0.0 && point.absolute > 0.0;
-        let end = match kink {
-            true => point.upper.min(0.0),
-            false => point.upper,
-        };
-        (end - point.beta, end)
+        self.point(k).room_above()
     }
 
-    /// How far a variable may shrink in one step, and where that ends.
     fn room_below(&self, k: usize) -> (f64, f64) {
-        let point = self.point(k);
-        let kink = point.beta > 0.0 && point.absolute > 0.0;
-        let end = match kink {
-            true => point.lower.max(0.0),
-            false => point.lower,
-        };
-        (point.beta - end, end)
+        self.point(k).room_below()
     }
 }
 
 /// Where a step ends: exactly on the bound if it takes up the room to it, up to rounding. A variable
 /// is at its bound or it is not.
-fn landing(beta: f64, step: f64, room: f64, end: f64) -> f64 {
+pub(super) fn landing(beta: f64, step: f64, room: f64, end: f64) -> f64 {
     let rounding = ROUNDING * beta.abs().max(end.abs());
     if end.is_finite() && room - step.abs() <= rounding {
         end

@@ -15,10 +15,10 @@ use crate::error::{Polled, poll};
 use crate::simd::{Isa, Real, dispatch};
 
 /// Curvature is never taken below this: kernels need not be positive definite.
-const TAU: f64 = 1e-12;
+pub(crate) const TAU: f64 = 1e-12;
 /// Steps between two looks at the clock and the monitor: together they cost about as much as one
 /// step of a small block.
-const STEPS_BETWEEN_POLLS: u64 = 64;
+pub(crate) const STEPS_BETWEEN_POLLS: u64 = 64;
 
 impl<T: Real> Block<T> {
     /// Steps until the goal is reached or rounding leaves no pair. Adds the number of steps to
@@ -148,16 +148,16 @@ impl<T: Real> Block<T> {
 }
 
 /// The thresholds of a block and where they are reached.
-struct Extremes<T> {
-    m: T,
-    i: usize,
-    big_m: T,
-    j: usize,
+pub(crate) struct Extremes<T> {
+    pub m: T,
+    pub i: usize,
+    pub big_m: T,
+    pub j: usize,
 }
 
 dispatch! {
     /// Adds step (row_i - row_j) to the gradient and finds the thresholds in the same pass.
-    fn step_and_select<T: Real>(
+    pub(crate) fn step_and_select<T: Real>(
         row_i: &[T], row_j: &[T], step: T, gradient: &mut [T], may_grow: &[T], may_shrink: &[T]
     ) -> Extremes<T> = step_and_select_body
 }
@@ -227,7 +227,7 @@ fn last_largest<T: Real>(values: &[T; LANES], chunks: &[T; LANES]) -> (T, usize)
 
 dispatch! {
     /// Finds the partner of i with the largest b^2 / a.
-    fn best_partner<T: Real>(
+    pub(crate) fn best_partner<T: Real>(
         row_i: &[T], diagonal: &[T], gradient: &[T], may_shrink: &[T], m: T, diagonal_i: T
     ) -> usize = best_partner_body
 }
