@@ -81,6 +81,8 @@ class Report:
     ]:
         """How the solver ended."""
     @property
+    def method(self) -> Literal["smo", "adatron", "interior"]: ...
+    @property
     def iterations(self) -> int: ...
     @property
     def gap(self) -> float: ...
@@ -146,7 +148,7 @@ class Settings:
     def __new__(
         cls,
         *,
-        solver: Literal["smo", "adatron"],
+        solver: Literal["smo", "interior", "adatron"],
         eta: float,
         tol: float,
         shrinking: bool,

@@ -18,6 +18,10 @@ impl PyReport {
         self.0.status.to_string()
     }
     #[getter]
+    fn method(&self) -> String {
+        self.0.method.to_string()
+    }
+    #[getter]
     fn iterations(&self) -> u64 {
         self.0.iterations
     }

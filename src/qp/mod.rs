@@ -33,6 +33,7 @@
 //! | `driver` | the way from `solve` to a solver: the ladder of precisions |
 //! | `smo` | [`Smo`]: sequential minimal optimisation in blocks |
 //! | `adatron` | [`Adatron`]: one coefficient at a time |
+//! | `interior` | an interior-point method for kernels of low rank, to which SMO hands over |
 //!
 //! Keerthi, Shevade, Bhattacharyya, Murthy: Improvements to Platt's SMO algorithm for SVM
 //! classifier design, Neural Computation 13 (2001).
@@ -44,6 +45,7 @@ mod coordinates;
 mod divergence;
 mod doubt;
 mod driver;
+mod interior;
 mod kkt;
 mod phases;
 mod problem;
@@ -56,9 +58,10 @@ mod update;
 
 pub use adatron::Adatron;
 pub use control::{Monitor, Progress, StopRule, Unwatched};
+pub use interior::Interior;
 pub use kkt::Thresholds;
 pub use phases::Phases;
 pub use problem::{Constraint, DualProblem};
-pub use report::{Epoch, Report, Solution, Status};
+pub use report::{Algorithm, Epoch, Report, Solution, Status};
 pub use smo::{Selection, Smo};
 pub use solver::Solver;

@@ -8,6 +8,7 @@
 pub(crate) mod cholesky;
 mod dot;
 mod exp;
+pub(crate) mod gram;
 mod isa;
 pub(crate) mod memory;
 pub(crate) mod once;

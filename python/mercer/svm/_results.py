@@ -17,6 +17,7 @@ def report_of(fit: _core.Fit, seconds: float) -> Report:
 def _machine_report(report: _core.Report) -> MachineReport:
     return MachineReport(
         status=report.status,
+        method=report.method,
         gap=report.gap,
         objective=report.objective,
         iterations=report.iterations,
