@@ -18,7 +18,7 @@ Status: TypeAlias = Literal[
 ]
 
 #: What may find a solution.
-Method: TypeAlias = Literal["smo", "adatron", "interior"]
+Method: TypeAlias = Literal["smo", "adatron", "interior", "newton"]
 _STATUSES: tuple[Status, ...] = get_args(Status)
 
 
@@ -92,11 +92,12 @@ class MachineReport:
     objective : float
         Value of the dual objective, to be minimised. After a stop by the clock or Ctrl-C it is an
         estimate; after one before the first gradient, an upper bound.
-    method : {'smo', 'adatron', 'interior'}
-        What found the solution; 'interior' if the interior-point method took over from 'smo'.
+    method : {'smo', 'adatron', 'interior', 'newton'}
+        What found the solution; 'interior' if the interior-point method took over from 'smo',
+        'newton' if Newton's method found the weights of a linear machine.
     iterations : int
-        Number of pairs of coefficients optimised; of the solver 'adatron', the number of epochs. Iterations of
-        the interior-point method are added.
+        Number of pairs of coefficients optimised; of the solver 'adatron', the number of epochs.
+        Those of the interior-point method are added.
     kernel_evaluations : int
         Number of kernel values computed.
     cache_hits, cache_misses : int

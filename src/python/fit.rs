@@ -9,7 +9,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 
 #[pyclass(name = "Report", module = "mercer._core", frozen)]
-pub(super) struct PyReport(Report);
+pub(super) struct PyReport(pub(super) Report);
 
 #[pymethods]
 impl PyReport {

@@ -107,6 +107,8 @@ pub enum Algorithm {
     Smo,
     /// The Kernel-Adatron.
     Adatron,
+    /// Newton's method in the weights of a linear machine.
+    Newton,
     /// The interior-point method, whether or not pair steps went before or after it.
     Interior,
 }
@@ -116,6 +118,7 @@ impl std::fmt::Display for Algorithm {
         f.write_str(match self {
             Algorithm::Smo => "smo",
             Algorithm::Adatron => "adatron",
+            Algorithm::Newton => "newton",
             Algorithm::Interior => "interior",
         })
     }

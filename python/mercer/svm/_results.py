@@ -6,7 +6,7 @@ from mercer.report import History, MachineReport, Report, Seconds
 __all__ = ["history_of", "report_of"]
 
 
-def report_of(fit: _core.Fit, seconds: float) -> Report:
+def report_of(fit: _core.Fit | _core.LinearFit, seconds: float) -> Report:
     """Return what the solver did in a fit that took so many seconds."""
     phases = [sum(phase) for phase in zip(*(r.phases for r in fit.reports), strict=True)]
     return Report(

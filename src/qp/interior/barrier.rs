@@ -272,17 +272,6 @@ impl<'a> Barrier<'a> {
         mu + change / self.pairs.max(1) as f64
     }
 
-    /// Returns the largest residual of the slopes, whose sizes are those of the multipliers.
-    pub fn residual(&self) -> f64 {
-        let halves = self.halves.chunks(self.stride).zip(&self.slope);
-        halves.fold(0.0f64, |worst, (halves, slope)| {
-            let there = halves.iter().filter(|half| half.is_there());
-            there.fold(worst, |worst, half| {
-                worst.max((half.sign * slope + half.cost - half.z + half.t).abs())
-            })
-        })
-    }
-
     /// Writes D and rho.
     pub fn assemble(&self, aim: Aim, diagonal: &mut [f64], rho: &mut [f64]) {
         let stride = self.stride;

@@ -86,14 +86,6 @@ impl<'a> Face<'a> {
         let mut best: Option<Candidate> = None;
         for round in 0..ROUNDS {
             let place = self.place()?;
-            if std::env::var("IPM").is_ok() {
-                eprintln!(
-                    "   round {round} free {} gap {:?} lack {:?}",
-                    self.stiffness.iter().filter(|s| s.is_finite()).count(),
-                    place.candidate.as_ref().map(|c| c.gap),
-                    place.lack
-                );
-            }
             if let Some(found) = place.candidate
                 && best.as_ref().is_none_or(|best| found.gap < best.gap)
             {

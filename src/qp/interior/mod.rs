@@ -137,15 +137,6 @@ impl<'a> Path<'a> {
         let halves = &self.barrier.halves;
         let total: f64 = halves.iter().map(|half| half.x.min(half.s)).sum();
         let mean = total / halves.len().max(1) as f64;
-        if std::env::var("IPM").is_ok() {
-            eprintln!(
-                "mu {:.3e} mean {:.3e} residual {:.3e} lack {:?}",
-                self.mu,
-                mean,
-                self.barrier.residual(),
-                self.lack
-            );
-        }
         self.mu <= tolerance * mean
     }
 
