@@ -41,6 +41,7 @@
 //! | [`kernel`] | [`Kernel`] functions, evaluated in tiles |
 //! | [`matrix`] | the kernel matrix on demand, and its row cache |
 //! | [`qp`] | the quadratic programme and its solvers |
+//! | `linear` | linear machines with squared losses, by Newton's method |
 //! | [`formulation`] | machines as quadratic programmes |
 //! | [`model`] | trained machines, classification into many classes |
 
@@ -54,6 +55,8 @@ pub mod kernel;
 pub mod matrix;
 pub mod qp;
 
+mod linear;
+
 pub mod formulation;
 pub mod model;
 
@@ -66,7 +69,8 @@ pub use data::Samples;
 pub use error::{Error, Result};
 pub use kernel::{Kernel, UserKernel};
 pub use model::{
-    NuSvc, NuSvr, OneClassModel, OneClassSvm, Svc, SvcModel, Svdd, SvddModel, Svr, SvrModel,
+    LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, NuSvc, NuSvr, OneClassModel, OneClassSvm,
+    Svc, SvcModel, Svdd, SvddModel, Svr, SvrModel,
 };
 
 /// The example in the README, tested.

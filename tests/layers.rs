@@ -9,13 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers: each knows only those before it.
-const LAYERS: [&str; 13] = [
+const LAYERS: [&str; 14] = [
     "error",
     "simd",
     "data",
     "kernel",
     "matrix",
     "qp",
+    "linear",
     "formulation",
     "model",
     "search",

@@ -1,9 +1,10 @@
 """Kernel machines with scikit-learn's interface, trained exactly and fast by a Rust core.
 
-`SVC`, `NuSVC`, `SVR`, `NuSVR` and `OneClassSVM` replace scikit-learn's; `SVDD` draws a sphere
-around the data. `mercer.svm` has them all. `mercer.kernels` has kernel functions that can be added,
-multiplied and scaled, `mercer.model_selection` helps to choose parameters, `mercer.report` has the
-types of `report_`, and `mercer.datasets` and `mercer.plots` serve examples.
+`SVC`, `NuSVC`, `LinearSVC`, `SVR`, `NuSVR`, `LinearSVR` and `OneClassSVM` replace scikit-learn's;
+`SVDD` draws a sphere around the data. `mercer.svm` has them all. `mercer.kernels` has kernel
+functions that can be added, multiplied and scaled, `mercer.model_selection` helps to choose
+parameters, `mercer.report` has the types of `report_`, and `mercer.datasets` and `mercer.plots`
+serve examples.
 """
 
 from importlib import import_module
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mercer import kernels, report, svm
 from mercer._core import __version__
-from mercer.svm import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer.svm import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 if TYPE_CHECKING:
     from mercer import datasets, model_selection, plots
@@ -21,6 +22,8 @@ __all__ = [
     "SVC",
     "SVDD",
     "SVR",
+    "LinearSVC",
+    "LinearSVR",
     "NuSVC",
     "NuSVR",
     "OneClassSVM",

@@ -82,6 +82,8 @@ class Report:
     ]:
         """How the solver ended."""
     @property
+    def method(self) -> Literal["smo", "adatron", "interior", "newton"]: ...
+    @property
     def iterations(self) -> int: ...
     @property
     def gap(self) -> float: ...
@@ -135,6 +137,34 @@ class Fit:
         """k(x, x) of a precomputed kernel of `svdd`, if it is the same for all rows."""
 
 @final
+class LinearFit:
+    """Trained linear machines: weights of shape (n_machines, n_features) and intercepts."""
+
+    @property
+    def coef(self) -> NDArray[np.float64]: ...
+    @property
+    def intercept(self) -> NDArray[np.float64]: ...
+    @property
+    def reports(self) -> list[Report]: ...
+
+def fit_linear(
+    samples: Samples,
+    target: NDArray[np.int64] | NDArray[np.float64],
+    cost: NDArray[np.float64],
+    settings: Settings,
+    *,
+    squared: bool,
+    constant: float,
+    epsilon: float | None = None,
+) -> LinearFit:
+    """Train linear machines with a penalised intercept, that of a constant feature; 0 for none.
+
+    Without epsilon the target are class numbers, and there is a machine for two classes or for each
+    of more against the rest. Of the settings, those that say when to stop count; max_iter are
+    passes over the rows.
+    """
+
+@final
 class Settings:
     """How to train.
 
@@ -147,7 +177,7 @@ class Settings:
     def __new__(
         cls,
         *,
-        solver: Literal["smo", "adatron"],
+        solver: Literal["smo", "interior", "adatron"],
         eta: float,
         tol: float,
         shrinking: bool,

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["History", "MachineReport", "Report", "Seconds", "Status"]
+__all__ = ["History", "MachineReport", "Method", "Report", "Seconds", "Status"]
 
 #: The epochs of one machine: arrays "objective", "margin", "intercept" and "gap".
 History: TypeAlias = dict[str, NDArray[np.float64]]
@@ -16,6 +16,9 @@ History: TypeAlias = dict[str, NDArray[np.float64]]
 Status: TypeAlias = Literal[
     "converged", "precision", "max_iterations", "time_limit", "diverged", "interrupted"
 ]
+
+#: What may find a solution.
+Method: TypeAlias = Literal["smo", "adatron", "interior", "newton"]
 _STATUSES: tuple[Status, ...] = get_args(Status)
 
 
@@ -89,8 +92,12 @@ class MachineReport:
     objective : float
         Value of the dual objective, to be minimised. After a stop by the clock or Ctrl-C it is an
         estimate; after one before the first gradient, an upper bound.
+    method : {'smo', 'adatron', 'interior', 'newton'}
+        What found the solution; 'interior' if the interior-point method took over from 'smo',
+        'newton' if Newton's method found the weights of a linear machine.
     iterations : int
         Number of pairs of coefficients optimised; of the solver 'adatron', the number of epochs.
+        Those of the interior-point method are added.
     kernel_evaluations : int
         Number of kernel values computed.
     cache_hits, cache_misses : int
@@ -100,6 +107,7 @@ class MachineReport:
     """
 
     status: Status
+    method: Method
     gap: float
     objective: float
     iterations: int
@@ -141,6 +149,11 @@ class Report:
     def status(self) -> Status:
         """The worst status of the machines, 'converged' only if every one converged."""
         return max((machine.status for machine in self), key=_STATUSES.index)
+
+    @property
+    def method(self) -> Method:
+        """What found the solution: that of the machine with the most iterations."""
+        return max(self, key=lambda machine: machine.iterations).method
 
     @property
     def gap(self) -> float:

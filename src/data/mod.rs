@@ -278,6 +278,41 @@ impl Samples {
         })
     }
 
+    /// Returns a copy with one more column of a constant.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub(crate) fn with_constant(&self, constant: f64) -> Result<Samples> {
+        fn widened<T: Real>(samples: &Samples, values: &[T], constant: f64) -> Result<Vec<T>> {
+            let mut all = memory::with_capacity(values.len() + samples.rows, COPY)?;
+            for i in 0..samples.rows {
+                all.extend_from_slice(&values[samples.range(i)]);
+                all.push(T::from_f64(constant));
+            }
+            Ok(all)
+        }
+        let pattern = self.pattern.as_ref().map(|pattern| -> Result<Pattern> {
+            let count = pattern.columns.len() + self.rows;
+            let mut columns = memory::with_capacity(count, COPY)?;
+            for i in 0..self.rows {
+                columns.extend_from_slice(&pattern.columns[self.range(i)]);
+                columns.push(self.columns as u32);
+            }
+            let starts = pattern.starts.iter().enumerate();
+            let starts = starts.map(|(row, start)| start + row).collect();
+            Ok(Pattern { starts, columns })
+        });
+        Ok(Samples {
+            rows: self.rows,
+            columns: self.columns + 1,
+            values: match &self.values {
+                Values::Single(values) => widened(self, values, constant)?.into(),
+                Values::Double(values) => widened(self, values, constant)?.into(),
+            },
+            pattern: pattern.transpose()?,
+        })
+    }
+
     /// Calls `f(column, value)` for the stored entries of row `i`.
     #[inline]
     pub(crate) fn for_each(&self, i: usize, mut f: impl FnMut(usize, f64)) {

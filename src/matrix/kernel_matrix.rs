@@ -186,6 +186,11 @@ impl<'a> KernelMatrix<'a> {
         self.source::<f64>().product(beta, at, stop)
     }
 
+    /// Returns what it is made of.
+    pub(super) fn description(&self) -> &Description<'a> {
+        &self.description
+    }
+
     /// Returns where its rows come from.
     pub(super) fn source<T: Shareable>(&'a self) -> Box<dyn RowSource<T> + 'a> {
         source_of(&self.description, self.union.as_ref())

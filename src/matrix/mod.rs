@@ -9,6 +9,7 @@
 mod cache;
 mod cached;
 mod description;
+mod features;
 mod kernel_matrix;
 mod kernel_rows;
 mod memory;
@@ -21,6 +22,7 @@ pub(crate) use cache::CHUNK;
 #[doc(hidden)]
 pub use cache::RowCache;
 pub(crate) use cached::{CachedRows, Change, SMALL_PROBLEM, Traffic, add_in_parallel};
+pub(crate) use features::Features;
 pub use kernel_matrix::KernelMatrix;
 pub use kernel_rows::KernelRows;
 pub(crate) use kernel_rows::Precision;

@@ -5,6 +5,7 @@ mod settings;
 mod checks;
 mod detector;
 pub(crate) mod expansion;
+mod linear;
 mod machine;
 mod multiclass;
 mod nu_svc;
@@ -15,6 +16,9 @@ mod svdd;
 mod svr;
 
 pub use expansion::{Expansion, coefficients_by_machine};
+#[cfg(feature = "python")]
+pub(crate) use linear::LinearTraining;
+pub use linear::{LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel};
 pub use machine::Machine;
 pub use multiclass::{Dag, Machines, Margin, Multiclass, OneVsOne, OneVsRest, Training};
 pub use nu_svc::NuSvc;

@@ -228,7 +228,7 @@ pub(super) struct Coded<L> {
     pub samples: Samples,
     pub labels: Vec<usize>,
     /// The label of each number, in order.
-    classes: Vec<L>,
+    pub classes: Vec<L>,
 }
 
 impl<L: Ord + Clone> Coded<L> {

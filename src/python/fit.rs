@@ -9,13 +9,17 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 
 #[pyclass(name = "Report", module = "mercer._core", frozen)]
-pub(super) struct PyReport(Report);
+pub(super) struct PyReport(pub(super) Report);
 
 #[pymethods]
 impl PyReport {
     #[getter]
     fn status(&self) -> String {
         self.0.status.to_string()
+    }
+    #[getter]
+    fn method(&self) -> String {
+        self.0.method.to_string()
     }
     #[getter]
     fn iterations(&self) -> u64 {

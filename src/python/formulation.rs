@@ -140,7 +140,7 @@ fn intercept_named(name: &str) -> PyResult<Intercept> {
 }
 
 /// Checks that there is one entry per row.
-fn check_length(name: &'static str, length: usize, samples: &Samples) -> PyResult<()> {
+pub(super) fn check_length(name: &'static str, length: usize, samples: &Samples) -> PyResult<()> {
     if length == samples.rows() {
         return Ok(());
     }

@@ -10,6 +10,7 @@
 //! | `kernel`, `user_kernel` | kernel functions, Python callables among them |
 //! | `settings` | how a fit is done |
 //! | `formulation` | what is fitted |
+//! | `linear` | linear machines |
 //! | `fit` | what a fit gives back |
 //! | `expansion` | predictions, and how values become classes |
 //! | `run` | thread pools, signals, progress |
@@ -20,6 +21,7 @@ mod expansion;
 mod fit;
 mod formulation;
 mod kernel;
+mod linear;
 mod reserve;
 mod run;
 mod samples;
@@ -56,6 +58,8 @@ mod _core {
     use super::formulation::{PyFormulation, feasible_nu};
     #[pymodule_export]
     use super::kernel::PyKernel;
+    #[pymodule_export]
+    use super::linear::{PyLinearFit, fit_linear};
     #[pymodule_export]
     use super::run::available_threads;
     #[pymodule_export]

@@ -5,7 +5,7 @@ use crate::data::Samples;
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::matrix::fair_share;
-use crate::qp::{Adatron, Smo, Solver, StopRule};
+use crate::qp::{Adatron, Interior, Smo, Solver, StopRule};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -48,14 +48,22 @@ impl PySettings {
         // Refused whichever solver there is.
         adatron.check_eta()?;
         let solver = match solver {
-            "smo" => Solver::Smo(Smo {
+            "smo" | "interior" => Solver::Smo(Smo {
                 stop,
                 shrinking,
                 cache_bytes,
+                interior: match solver {
+                    "smo" => Interior::Auto,
+                    _ => Interior::Always,
+                },
                 ..Smo::default()
             }),
             "adatron" => Solver::Adatron(adatron),
-            _ => return Err(Error::parameter("solver", "'smo' or 'adatron'", solver).into()),
+            _ => {
+                return Err(
+                    Error::parameter("solver", "'smo', 'interior' or 'adatron'", solver).into(),
+                );
+            }
         };
         Ok(PySettings {
             solver,

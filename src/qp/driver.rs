@@ -23,10 +23,11 @@ use super::confirm::{bounded_gap, estimated_noise, exact_gradient, in_doubt, len
 use super::control::{Control, Monitor, StopRule};
 use super::coordinates::Coordinates;
 use super::doubt::{Doubt, Stale, add_stale, rounding};
+use super::interior;
 use super::kkt::{Thresholds, intercepts};
 use super::phases::{Phases, Stopwatch};
 use super::problem::DualProblem;
-use super::report::{Epoch, Report, Solution, Status};
+use super::report::{Algorithm, Epoch, Report, Solution, Status};
 use super::task::Task;
 use super::update::{add_or_restore, changes};
 use crate::error::{Halt, Polled, Result, Stop, unless_stopped};
@@ -70,6 +71,9 @@ pub(super) trait Method {
 
     /// Bytes for kernel rows; None for a fair share of the free memory.
     fn cache_bytes(&self) -> Option<usize>;
+
+    /// Returns what it is called.
+    fn algorithm(&self) -> Algorithm;
 
     /// Returns how far from the origin the rows of a linear kernel have to be to be centred: the squared
     /// norm of their mean as a multiple of their mean squared distance from it.
@@ -116,6 +120,8 @@ pub(super) struct State {
     pub history: Vec<Epoch>,
     /// Without the kernel values whose time the rows know.
     pub phases: Phases,
+    /// Whether the interior-point method has had its turn.
+    pub handed_over: bool,
 }
 
 impl State {
@@ -144,6 +150,8 @@ pub(super) enum Outcome {
     GaveUp(Status),
     /// Rows in f32 cannot resolve the gap any more.
     TooNoisy,
+    /// The interior-point method would be faster.
+    TooSlow,
 }
 
 /// Solves a problem with rows that may have served others before.
@@ -196,12 +204,20 @@ pub(super) fn solve<M: Method>(
 /// Climbs the ladder.
 fn climb<M: Method>(method: &M, task: Task, rows: &mut KernelRows) -> Result<Solution> {
     let mut ladder = Ladder::new(task, method.stop_rule().tolerance);
+    ladder.algorithm = method.algorithm();
     let status = loop {
         let outcome = if ladder.double {
             rows.forget_single();
             ladder.rung::<M, f64>(method, rows)
         } else {
             ladder.rung::<M, f32>(method, rows)
+        };
+        let outcome = match outcome {
+            Ok(Outcome::TooSlow) => match ladder.hand_over() {
+                Ok(()) => continue,
+                Err(halt) => Err(halt),
+            },
+            outcome => outcome,
         };
         match outcome {
             Ok(Outcome::Converged) if ladder.gap <= ladder.tolerance => break Status::Converged,
@@ -249,6 +265,7 @@ struct Ladder<'a, 'm> {
     misses: u64,
     /// Seconds spent on kernel values, beside those that runs count themselves.
     kernel: f64,
+    algorithm: Algorithm,
 }
 
 impl<'a, 'm> Ladder<'a, 'm> {
@@ -275,7 +292,29 @@ impl<'a, 'm> Ladder<'a, 'm> {
             hits: 0,
             misses: 0,
             kernel: 0.0,
+            algorithm: Algorithm::default(),
         }
+    }
+
+    /// Gives the interior-point method its turn, and goes where it has been unless that is worse. The
+    /// gradient is computed at the beginning of the next rung.
+    fn hand_over(&mut self) -> Polled<()> {
+        self.state.handed_over = true;
+        let watch = Stopwatch::start();
+        let found = interior::solve(self.task, self.tolerance);
+        self.state.phases.inner += watch.seconds();
+        let Some(found) = found? else { return Ok(()) };
+        self.state.iterations += found.iterations;
+        let Some(candidate) = found.candidate else {
+            return Ok(());
+        };
+        let Coordinates { beta, gradient, .. } = &mut self.state.coordinates;
+        let objective = self.task.problem.objective(beta, gradient);
+        if candidate.gap <= self.tolerance || candidate.objective < objective {
+            *beta = candidate.beta;
+            self.algorithm = Algorithm::Interior;
+        }
+        Ok(())
     }
 
     /// Solves with rows of type T until the gap is confirmed. The rows are given back however that
@@ -528,6 +567,7 @@ impl<'a, 'm> Ladder<'a, 'm> {
             intercepts,
             report: Report {
                 status,
+                method: self.algorithm,
                 iterations: state.iterations,
                 gap: self.gap,
                 objective: task.problem.objective(beta, gradient) + lacking,

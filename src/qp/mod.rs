@@ -34,6 +34,7 @@
 //! | `face` | the minimum of the free variables, others meeting their bounds on the way |
 //! | `smo` | [`Smo`]: sequential minimal optimisation in blocks |
 //! | `adatron` | [`Adatron`]: one coefficient at a time |
+//! | `interior` | an interior-point method for kernels of low rank, to which SMO hands over |
 //!
 //! Keerthi, Shevade, Bhattacharyya, Murthy: Improvements to Platt's SMO algorithm for SVM
 //! classifier design, Neural Computation 13 (2001).
@@ -47,6 +48,7 @@ mod doubt;
 mod driver;
 mod exact_sum;
 mod face;
+mod interior;
 mod kkt;
 mod phases;
 mod problem;
@@ -59,9 +61,10 @@ mod update;
 
 pub use adatron::Adatron;
 pub use control::{Monitor, Progress, StopRule, Unwatched};
+pub use interior::Interior;
 pub use kkt::Thresholds;
 pub use phases::Phases;
 pub use problem::{Constraint, DualProblem};
-pub use report::{Epoch, Report, Solution, Status};
+pub use report::{Algorithm, Epoch, Report, Solution, Status};
 pub use smo::{Selection, Smo};
 pub use solver::Solver;

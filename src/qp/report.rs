@@ -94,6 +94,36 @@ impl std::fmt::Display for Status {
     }
 }
 
+/// What found the solution.
+///
+/// ```
+/// assert_eq!(mercer::qp::Algorithm::Interior.to_string(), "interior");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// Sequential minimal optimisation.
+    #[default]
+    Smo,
+    /// The Kernel-Adatron.
+    Adatron,
+    /// Newton's method in the weights of a linear machine.
+    Newton,
+    /// The interior-point method, whether or not pair steps went before or after it.
+    Interior,
+}
+
+impl std::fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Algorithm::Smo => "smo",
+            Algorithm::Adatron => "adatron",
+            Algorithm::Newton => "newton",
+            Algorithm::Interior => "interior",
+        })
+    }
+}
+
 /// What a solver did.
 ///
 /// ```
@@ -108,7 +138,9 @@ impl std::fmt::Display for Status {
 pub struct Report {
     /// How it ended.
     pub status: Status,
-    /// Pair steps; epochs of [`Adatron`](super::Adatron).
+    /// What found the solution.
+    pub method: Algorithm,
+    /// Pair steps and iterations of the interior-point method; epochs of [`Adatron`](super::Adatron).
     pub iterations: u64,
     /// An upper bound of m - M at the coefficients returned, however the solver ended; infinite if
     /// there was no time to find one.

@@ -4,7 +4,7 @@ use super::adatron::Adatron;
 use super::control::{Monitor, StopRule};
 use super::driver::{self, Method, Run, State};
 use super::problem::DualProblem;
-use super::report::Solution;
+use super::report::{Algorithm, Solution};
 use super::smo::Smo;
 use super::task::Task;
 use crate::error::Result;
@@ -147,6 +147,13 @@ impl Method for Solver {
         match self {
             Solver::Smo(smo) => smo.cache_bytes,
             Solver::Adatron(adatron) => adatron.cache_bytes,
+        }
+    }
+
+    fn algorithm(&self) -> Algorithm {
+        match self {
+            Solver::Smo(smo) => smo.algorithm(),
+            Solver::Adatron(adatron) => adatron.algorithm(),
         }
     }
 

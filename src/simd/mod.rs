@@ -9,6 +9,7 @@ pub(crate) mod cholesky;
 mod dot;
 mod exp;
 mod finite;
+pub(crate) mod gram;
 pub(crate) mod inverse;
 mod isa;
 pub(crate) mod memory;

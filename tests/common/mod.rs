@@ -8,6 +8,7 @@ pub mod oracle;
 pub mod pairs;
 pub mod problems;
 pub mod qp;
+pub mod random_qp;
 
 use mercer::Samples;
 use mercer::qp::Monitor;

@@ -136,7 +136,7 @@ class BaseKernelMachine(BaseEstimator):
         check_gamma(self.gamma)
         check_coef0(self.coef0)
         check_bool("shrinking", self.shrinking)
-        check_choice("solver", self.solver, ("smo", "adatron"))
+        check_choice("solver", self.solver, ("smo", "interior", "adatron"))
         check_real("eta", self.eta, "a number above 0 and below 2", lambda _: True)
         check_positive("tol", self.tol)
         if not isinstance(self.verbose, bool | np.bool_):

@@ -18,7 +18,7 @@ from mercer.svm._docs import CLASSIFIER, documented
 from mercer.svm._state import whole_numbers
 from mercer.svm._types import Multiclass
 
-__all__ = ["BaseClassifier"]
+__all__ = ["BaseClassifier", "check_class_weight", "classes_of", "weights_of"]
 
 _Self = TypeVar("_Self", bound="BaseClassifier")
 
@@ -56,12 +56,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         check_choice("multiclass", self.multiclass, ("ovo", "ovr", "dag"))
         with naming("random_state"):
             check_random_state(self.random_state)
-        if isinstance(self.class_weight, str):
-            check_choice("class_weight", self.class_weight, ("balanced",))
-        elif not isinstance(self.class_weight, dict | None):
-            raise TypeError(
-                f"class_weight must be None, 'balanced' or a dict, got {self.class_weight!r}"
-            )
+        check_class_weight(self.class_weight)
 
     @documented(CLASSIFIER)
     def fit(self: _Self, X: RowsLike, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
@@ -84,7 +79,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
     def _fit(self, X: RowsLike, y: Any, sample_weight: ArrayLike | None) -> None:
         self._check_parameters()
         X, y = self._check_rows_and_target(X, y)
-        classes = _classes_of(y)
+        classes = classes_of(y)
         if len(classes) < 2:
             raise ValueError(
                 f"The number of classes has to be greater than one; got {len(classes)} class in y"
@@ -101,7 +96,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         # Faster than return_inverse, which sorts.
         labels = np.searchsorted(classes, y).astype(np.int64)
         self.classes_ = classes
-        self.class_weight_ = self._weights_of(classes, labels, weight)
+        self.class_weight_ = weights_of(self.class_weight, classes, labels, weight)
         # The machine of two classes is one and the same.
         self._fit_multiclass = "ovo" if len(classes) == 2 else self.multiclass
         row_weight = self.class_weight_[labels]
@@ -111,22 +106,6 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         self._train(X, keep, weight, problem, machines=len(classes) - 1)
         iterations = [machine.iterations for machine in self.report_]
         self.n_iter_ = np.minimum(iterations, np.iinfo(np.int32).max).astype(np.int32)
-
-    def _weights_of(
-        self, classes: NDArray[Any], labels: NDArray[np.intp], weight: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the weight of each class, from the labels 0, 1, ... of weighted rows."""
-        factors: NDArray[np.float64]
-        if self.class_weight is None:
-            return np.ones(len(classes))
-        if self.class_weight == "balanced":
-            factors = weight.sum() / (len(classes) * np.bincount(labels, weights=weight))
-        else:
-            with naming("class_weight"):
-                factors = compute_class_weight(self.class_weight, classes=classes, y=classes)
-        if not (np.isfinite(factors).all() and factors.min() > 0.0):
-            raise ValueError(f"class_weight must be positive and finite, got {self.class_weight!r}")
-        return factors
 
     def _rows_of_coefficients(self) -> MatrixLike:
         if len(self.classes_) == 2 or self._fit_multiclass == "ovr":
@@ -257,7 +236,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         return model._decide(X, rejected)
 
 
-def _classes_of(y: NDArray[Any]) -> NDArray[Any]:
+def classes_of(y: NDArray[Any]) -> NDArray[Any]:
     """Return the labels in order; raise unless they are labels."""
     with naming("y"):
         # Whole numbers and strings are labels; scikit-learn has only to say whether there are
@@ -269,3 +248,31 @@ def _classes_of(y: NDArray[Any]) -> NDArray[Any]:
         if surely_labels and 2 * len(classes) > len(y):
             check_classification_targets(y)
     return classes
+
+
+def check_class_weight(class_weight: Any) -> None:
+    """Raise unless these may be the weights of classes."""
+    if isinstance(class_weight, str):
+        check_choice("class_weight", class_weight, ("balanced",))
+    elif not isinstance(class_weight, dict | None):
+        raise TypeError(f"class_weight must be None, 'balanced' or a dict, got {class_weight!r}")
+
+
+def weights_of(
+    class_weight: Any,
+    classes: NDArray[Any],
+    labels: NDArray[np.intp],
+    weight: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the weight of each class, from the labels 0, 1, ... of weighted rows."""
+    factors: NDArray[np.float64]
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):
+        factors = weight.sum() / (len(classes) * np.bincount(labels, weights=weight))
+    else:
+        with naming("class_weight"):
+            factors = compute_class_weight(class_weight, classes=classes, y=classes)
+    if not (np.isfinite(factors).all() and factors.min() > 0.0):
+        raise ValueError(f"class_weight must be positive and finite, got {class_weight!r}")
+    return factors

@@ -9,7 +9,7 @@ from re import MULTILINE, Match, sub
 from textwrap import indent
 from typing import Any, TypeVar
 
-__all__ = ["CLASSIFIER", "MACHINE", "documented"]
+__all__ = ["CLASSIFIER", "LINEAR", "MACHINE", "documented"]
 
 _Documented = TypeVar("_Documented", bound=Callable[..., Any])
 
@@ -46,13 +46,15 @@ n_jobs : int, default=None
 fit_intercept : bool or 'penalized', default=True
     True for a constant b that costs nothing, False for b = 0. 'penalized' treats b as one more
     weight: b^2 / 2 is added to the objective, which is the same as adding 1 to the kernel.
-solver : {'smo', 'adatron'}, default='smo'
-    The training algorithm: sequential minimal optimisation, or the Kernel-Adatron, which updates
-    one coefficient after another, in an order drawn anew for every epoch (the same in every run).
-    Both reach the same solution, to the same `tol`. The iterations of 'adatron' are epochs.
+solver : {'smo', 'interior', 'adatron'}, default='smo'
+    The training algorithm: sequential minimal optimisation, which for a linear kernel hands over to
+    an interior-point method where that is faster; that method at once ('interior', with other
+    kernels the same as 'smo'); or the Kernel-Adatron, which updates one coefficient after another,
+    in an order drawn anew for every epoch (the same in every run). All reach the same solution, to
+    the same `tol`; `report_` says which `method` did. The iterations of 'adatron' are epochs.
 eta : float, default=1.0
     Length of the steps of 'adatron', where 1 is best for each coefficient alone: above 0 and below
-    2. Not used by 'smo'.
+    2. Not used by the others.
 class_weight : dict or 'balanced', default=None
     Weights of the classes, 1 for those not named. 'balanced' uses
     n_samples / (n_classes * count of the class), with rows counted by `sample_weight`.
@@ -165,9 +167,34 @@ _COMMON = _entries(_PARAMETERS, _DATA, _ATTRIBUTES)
 # What stands for X in a prediction goes by that name.
 _COMMON["X_new"] = _COMMON["X_new"].replace("X_new", "X", 1)
 
-#: The texts of machines without classes, and those of classifiers.
+_OF_A_LINEAR_MACHINE = """
+C : float, default=1.0
+    The cost of errors, positive and finite.
+tol : float, default=1e-4
+    The solver stops when no optimality condition of the dual problem is violated by more than this.
+dual : bool or 'auto', default='auto'
+    Accepted for scikit-learn's sake: the solution is the same. False is refused where scikit-learn
+    refuses it.
+fit_intercept : bool, default=True
+    Whether there is an intercept.
+intercept_scaling : float, default=1.0
+    The constant feature whose weight, which is penalised, makes the intercept. The larger it is,
+    the less that penalty matters.
+random_state : int, RandomState instance or None, default=None
+    Accepted for scikit-learn's sake: nothing is random.
+max_iter : int, default=1000
+    Largest number of Newton steps, or of passes over the rows, of each machine.
+n_iter_ : int
+    Number of iterations of the machine that took the most.
+report_ : Report
+    What the solver did: `status`, `gap`, `objective` and so on, for the whole fit and, as a
+    sequence, for each machine; see `mercer.report`.
+"""
+
+#: The texts of machines without classes, those of classifiers, and those of linear machines.
 MACHINE = {**_COMMON, **_entries(_OF_A_MACHINE)}
 CLASSIFIER = {**_COMMON, **_entries(_OF_A_CLASSIFIER)}
+LINEAR = {**_COMMON, **_entries(_OF_A_LINEAR_MACHINE)}
 
 
 def documented(texts: Mapping[str, str]) -> Callable[[_Documented], _Documented]:

@@ -9,15 +9,15 @@ from mercer.svm._sources import Training
 __all__ = ["history_of", "report_of"]
 
 
-def report_of(fit: _core.Fit, given: Training, seconds: float) -> Report:
+def report_of(fit: _core.Fit | _core.LinearFit, given: Training | None, seconds: float) -> Report:
     """Return what the solver did in a fit that took so many seconds.
 
     What was computed beforehand for all machines is told of the first.
     """
     phases = [sum(phase) for phase in zip(*(r.phases for r in fit.reports), strict=True)]
-    phases[1] += given.seconds
     machines = [_machine_report(report) for report in fit.reports]
-    if given.evaluations:
+    if given is not None and given.evaluations:
+        phases[1] += given.seconds
         evaluations = machines[0].kernel_evaluations + given.evaluations
         machines[0] = replace(machines[0], kernel_evaluations=evaluations)
     return Report(tuple(machines), Seconds(seconds, *phases))
@@ -26,6 +26,7 @@ def report_of(fit: _core.Fit, given: Training, seconds: float) -> Report:
 def _machine_report(report: _core.Report) -> MachineReport:
     return MachineReport(
         status=report.status,
+        method=report.method,
         gap=report.gap,
         objective=report.objective,
         iterations=report.iterations,

@@ -32,7 +32,7 @@ ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
 Multiclass: TypeAlias = Literal["ovo", "ovr", "dag"]
 
 #: The training algorithm.
-Solver: TypeAlias = Literal["smo", "adatron"]
+Solver: TypeAlias = Literal["smo", "interior", "adatron"]
 
 #: Where random numbers come from.
 RandomState: TypeAlias = int | np.random.RandomState | None

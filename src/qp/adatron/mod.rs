@@ -38,7 +38,7 @@ use super::driver::{Method, NOISE_SHARE, Outcome, POLISH_SHARE, Run, State, TINY
 use super::kkt::{Thresholds, intercepts};
 use super::phases::Stopwatch;
 use super::problem::{Constraint, DualProblem};
-use super::report::{Epoch, Status};
+use super::report::{Algorithm, Epoch, Status};
 use super::task::Task;
 use crate::error::{Error, Halt, Polled, Result, Stop, unless_stopped};
 use crate::matrix::{CachedRows, KernelMatrix, Precision};
@@ -63,6 +63,10 @@ impl Method for Adatron {
 
     fn cache_bytes(&self) -> Option<usize> {
         self.cache_bytes
+    }
+
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::Adatron
     }
 
     fn far(&self) -> f64 {

@@ -31,7 +31,7 @@ use super::driver::{Method, Outcome, POLISH_SHARE, Run, State, TINY};
 use super::kkt::Thresholds;
 use super::phases::{Phases, Stopwatch};
 use super::problem::DualProblem;
-use super::report::Status;
+use super::report::{Algorithm, Status};
 use super::task::Task;
 use super::update::{add_or_restore, changes};
 use crate::error::{Polled, Result};
@@ -77,6 +77,10 @@ impl Method for Smo {
         self.cache_bytes
     }
 
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::Smo
+    }
+
     fn far(&self) -> f64 {
         FAR
     }
@@ -108,6 +112,10 @@ impl Method for Smo {
             shrinking: Shrinking::new(self.shrinking && matrix.len() > TINY),
             iterations: state.iterations,
             phases: state.phases,
+            patience: match state.handed_over {
+                true => None,
+                false => self.interior.patience(matrix),
+            },
         })
     }
 }
@@ -138,6 +146,8 @@ struct Blocks<'a, 'm, T> {
     shrinking: Shrinking,
     iterations: u64,
     phases: Phases,
+    /// Steps after which to hand over to the interior-point method, if that is still to have its turn.
+    patience: Option<u64>,
 }
 
 impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
@@ -222,6 +232,7 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
             iterations: self.iterations,
             history: Vec::new(),
             phases: self.phases,
+            handed_over: self.patience.is_none(),
         };
         (state, self.rows)
     }
@@ -232,6 +243,9 @@ impl<T: Precision> Blocks<'_, '_, T> {
     fn must_end(&mut self, gap: f64) -> Polled<Option<Outcome>> {
         if self.iterations >= self.task.control.max_iterations {
             return Ok(Some(Outcome::GaveUp(Status::MaxIterations)));
+        }
+        if self.patience.is_some_and(|steps| self.iterations >= steps) {
+            return Ok(Some(Outcome::TooSlow));
         }
         if self.task.may_diverge::<f64>() && self.diverges() {
             return Ok(Some(Outcome::GaveUp(Status::Diverged)));
@@ -293,7 +307,9 @@ impl<T: Precision> Blocks<'_, '_, T> {
             }
             false => u64::MAX,
         };
+        let patience = self.patience.unwrap_or(u64::MAX);
         look.min(self.iterations.saturating_add(cap))
+            .min(patience)
             .min(self.task.control.max_iterations)
     }
 

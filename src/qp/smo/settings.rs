@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::matrix::{KernelMatrix, KernelRows};
 use crate::qp::control::{Monitor, StopRule};
 use crate::qp::driver;
+use crate::qp::interior::Interior;
 use crate::qp::problem::DualProblem;
 use crate::qp::report::Solution;
 use crate::qp::settings::solver_methods;
@@ -27,6 +28,8 @@ pub struct Smo {
     pub shrinking: bool,
     /// Bytes for kernel rows; None for what is needed up to a fair share of the free memory.
     pub cache_bytes: Option<usize>,
+    /// When the interior-point method takes over, where the kernel is of low rank.
+    pub interior: Interior,
 }
 
 impl Default for Smo {
@@ -36,6 +39,7 @@ impl Default for Smo {
             selection: Selection::SecondOrder,
             shrinking: true,
             cache_bytes: None,
+            interior: Interior::Auto,
         }
     }
 }
@@ -62,6 +66,22 @@ impl Smo {
     /// ```
     pub fn shrinking(mut self, shrinking: bool) -> Self {
         self.shrinking = shrinking;
+        self
+    }
+
+    /// Sets when the interior-point method takes over.
+    ///
+    /// ```
+    /// use mercer::qp::{Algorithm, Interior, Smo};
+    /// use mercer::{Kernel, Svc};
+    /// let x = ndarray::array![[-2.0], [-1.0], [1.5], [2.0]];
+    /// let svc = Svc::new(Kernel::linear()).solver(Smo::new().interior(Interior::Always));
+    /// let model = svc.fit(x.view(), &[0, 0, 1, 1])?;
+    /// assert_eq!(model.reports()[0].method, Algorithm::Interior);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn interior(mut self, when: Interior) -> Self {
+        self.interior = when;
         self
     }
 

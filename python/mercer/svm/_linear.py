@@ -1,0 +1,145 @@
+"""What the linear machines share: parameters, rows, training, values by one matrix product."""
+
+import warnings
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer import _core
+from mercer._data import FLOATS, MatrixLike, RowsLike, canonical, make_samples
+from mercer._params import check_bool, check_integer, check_positive, naming
+from mercer._threads import thread_count
+from mercer.report import Report
+from mercer.svm._results import report_of
+from mercer.svm._verbose import ProgressLine
+
+__all__ = ["BaseLinearMachine"]
+
+
+class BaseLinearMachine(BaseEstimator):
+    """Base of the linear estimators, which declare parameters and name the results."""
+
+    C: Any
+    loss: Any
+    dual: Any
+    tol: Any
+    fit_intercept: Any
+    intercept_scaling: Any
+    verbose: Any
+    random_state: Any
+    max_iter: Any
+
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    n_iter_: int
+    report_: Report
+
+    def _check_parameters(self) -> None:
+        """Raise unless every parameter has a value that is allowed."""
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        check_bool("fit_intercept", self.fit_intercept)
+        check_positive("intercept_scaling", self.intercept_scaling)
+        check_integer("max_iter", self.max_iter, "a non-negative integer", low=0)
+        if not isinstance(self.verbose, bool | np.bool_):
+            check_integer("verbose", self.verbose, "a bool or a non-negative integer", low=0)
+        with naming("random_state"):
+            check_random_state(self.random_state)
+        automatic = isinstance(self.dual, str) and self.dual == "auto"
+        if not (automatic or isinstance(self.dual, bool | np.bool_)):
+            raise ValueError(f"dual must be a bool or 'auto', got {self.dual!r}")
+
+    def _check_dual(self, only_dual: tuple[str, ...]) -> None:
+        """Raise where scikit-learn has no solver of the primal problem."""
+        if self.loss in only_dual and isinstance(self.dual, bool | np.bool_) and not self.dual:
+            raise ValueError(
+                f"Unsupported set of arguments: loss={self.loss!r} is not supported when "
+                "dual=False, use dual=True or dual='auto'"
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_rows(self, X: RowsLike, *, reset: bool) -> MatrixLike:
+        with naming("X"):
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
+        return canonical(X)
+
+    def _train(
+        self,
+        X: MatrixLike,
+        target: NDArray[Any],
+        cost: NDArray[np.float64],
+        *,
+        squared: bool,
+        epsilon: float | None = None,
+    ) -> None:
+        """Train on rows, all of which count, and set the attributes."""
+        progress = ProgressLine(type(self).__name__) if self.verbose else None
+        settings = _core.Settings(
+            solver="smo",
+            eta=1.0,
+            tol=float(self.tol),
+            shrinking=True,
+            cache_bytes=None,
+            max_iter=int(self.max_iter),
+            max_time=None,
+            n_threads=thread_count(None),
+            progress=progress,
+        )
+        start = perf_counter()
+        try:
+            fit = _core.fit_linear(
+                make_samples(X),
+                target,
+                cost,
+                settings,
+                squared=squared,
+                constant=float(self.intercept_scaling) if self.fit_intercept else 0.0,
+                epsilon=epsilon,
+            )
+            report = report_of(fit, None, perf_counter() - start)
+            if progress is not None:
+                progress.finish(report)
+        finally:
+            if progress is not None:
+                progress.close()
+        if not (np.isfinite(fit.coef).all() and np.isfinite(fit.intercept).all()):
+            raise ValueError(
+                "The weights or intercepts are not finite. The values of X may be too large and "
+                "need to be scaled."
+            )
+        self.coef_, self.intercept_, self.report_ = fit.coef, fit.intercept, report
+        self.n_iter_ = max(machine.iterations for machine in report)
+
+    def _warn_unless_converged(self) -> None:
+        """Warn whoever has called ``fit`` if the solver did not converge."""
+        if self.report_.status != "converged":
+            warnings.warn(
+                f"Solver failed to converge ({self.report_.status}): the gap reached is "
+                f"{self.report_.gap:.3g}, above tol={self.tol:g}. Increase max_iter or tol, or "
+                "scale the data.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _values(self, X: RowsLike) -> NDArray[Any]:
+        """Return the values of all machines, shape (n, n_machines)."""
+        check_is_fitted(self)
+        X = self._check_rows(X, reset=False)
+        # In the precision of X, which is thus not copied.
+        coef = np.atleast_2d(self.coef_).astype(X.dtype, copy=False)
+        intercept = self.intercept_.astype(X.dtype, copy=False)
+        if sp.issparse(X):
+            X = sp.csr_array(X)
+        values: NDArray[Any] = X @ coef.T + intercept
+        return values
