@@ -152,14 +152,12 @@ def fit_linear(
     target: NDArray[np.int64] | NDArray[np.float64],
     cost: NDArray[np.float64],
     settings: Settings,
-    *,
-    squared: bool,
-    constant: float,
-    epsilon: float | None = None,
+    loss: tuple[bool, float, float | None],
 ) -> LinearFit:
     """Train linear machines with a penalised intercept, that of a constant feature; 0 for none.
 
-    Without epsilon the target are class numbers, and there is a machine for two classes or for each
+    loss tells whether it is squared, the constant feature, and epsilon; without the latter (None) the
+    target are class numbers, and there is a machine for two classes or for each
     of more against the rest. Of the settings, those that say when to stop count; max_iter are
     passes over the rows.
     """

@@ -7,6 +7,7 @@ use super::run;
 use super::samples::PySamples;
 use super::settings::PySettings;
 use crate::formulation::Loss;
+use crate::kernel::Kernel;
 use crate::model::LinearTraining;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
@@ -20,18 +21,16 @@ pub(super) struct PyLinearFit {
 }
 
 #[pyfunction]
-#[pyo3(signature = (samples, target, cost, settings, *, squared, constant, epsilon=None))]
-#[allow(clippy::too_many_arguments)] // Python's keyword arguments
+#[pyo3(signature = (samples, target, cost, settings, loss))]
 pub(super) fn fit_linear(
     py: Python,
     samples: &PySamples,
     target: &Bound<PyAny>,
     cost: PyReadonlyArray1<f64>,
     settings: &PySettings,
-    squared: bool,
-    constant: f64,
-    epsilon: Option<f64>,
+    loss: (bool, f64, Option<f64>),
 ) -> PyResult<PyLinearFit> {
+    let (squared, constant, epsilon) = loss;
     let samples = &*samples.0;
     let cost = copy(&cost)?;
     let (mut labels, mut values) = (Vec::new(), Vec::new());
@@ -41,7 +40,7 @@ pub(super) fn fit_linear(
     }
     check_length("y", labels.len() + values.len(), samples)?;
     check_length("sample_weight", cost.len(), samples)?;
-    let machines = settings.run(py, samples, |monitor| {
+    let machines = settings.run(py, &Kernel::Linear, samples, |monitor| {
         let training = LinearTraining {
             samples,
             cost: &cost,

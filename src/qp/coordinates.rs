@@ -286,8 +286,9 @@ mod tests {
         // Neither zero, which is a kink, nor a bound is crossed.
         assert_eq!(
             settled(&[0.0, 0.25, 0.5, -0.125], 0.1),
-            [0.0, 0.125, 0.0, -0.125]
+            [0.0, 0.25, 0.5, -0.75]
         );
+        assert_eq!(settled(&[1.0, 1.0, -0.75], 0.1), [0.0, 0.75, -0.75]);
         assert_eq!(settled(&[-1.0, -1.0, 0.75], 0.0), [0.25, -1.0, 0.75]);
     }
 }

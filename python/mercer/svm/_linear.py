@@ -98,14 +98,13 @@ class BaseLinearMachine(BaseEstimator):
         )
         start = perf_counter()
         try:
+            constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
             fit = _core.fit_linear(
                 make_samples(X),
                 target,
                 cost,
                 settings,
-                squared=squared,
-                constant=float(self.intercept_scaling) if self.fit_intercept else 0.0,
-                epsilon=epsilon,
+                (squared, constant, epsilon),
             )
             report = report_of(fit, None, perf_counter() - start)
             if progress is not None:
