@@ -156,9 +156,8 @@ def fit_linear(
 ) -> LinearFit:
     """Train linear machines with a penalised intercept, that of a constant feature; 0 for none.
 
-    loss tells whether it is squared, the constant feature, and epsilon; without the latter (None) the
-    target are class numbers, and there is a machine for two classes or for each
-    of more against the rest. Of the settings, those that say when to stop count; max_iter are
+    loss tells whether it is squared, the constant feature, and epsilon. If that is None the target
+    are class numbers, and there is a machine for two classes or for each of more against the rest. Of the settings, those that say when to stop count; max_iter are
     passes over the rows.
     """
 
