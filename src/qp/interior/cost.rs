@@ -20,7 +20,7 @@ pub enum Interior {
 }
 
 /// Pair steps that take as long as a million multiplications of the method.
-const STEPS_PER_MILLION: f64 = 100.0;
+const STEPS_PER_MILLION: f64 = 15.0;
 /// Iterations that the method takes.
 const ITERATIONS: f64 = 25.0;
 /// Multiplications that take as long as the part of an iteration that does not depend on features, for a
