@@ -147,19 +147,33 @@ class LinearFit:
     @property
     def reports(self) -> list[Report]: ...
 
-def fit_linear(
-    samples: Samples,
-    target: NDArray[np.int64] | NDArray[np.float64],
-    cost: NDArray[np.float64],
-    settings: Settings,
-    loss: tuple[bool, float, float | None],
-) -> LinearFit:
-    """Train linear machines with a penalised intercept, that of a constant feature; 0 for none.
+@final
+class LinearFormulation:
+    """What to train: linear machines with a penalised intercept, that of a constant; 0 for none.
 
-    loss tells whether it is squared, the constant feature, and epsilon. If that is None the target
-    are class numbers, and there is a machine for two classes or for each of more against the rest. Of the settings, those that say when to stop count; max_iter are
-    passes over the rows.
+    Without epsilon the targets are class numbers, and there is a machine for two classes or for
+    each of more against the rest, in which class_weight counts for its own rows only.
     """
+
+    def __new__(
+        cls,
+        *,
+        squared: bool,
+        constant: float,
+        class_weight: NDArray[np.float64] | None = None,
+        epsilon: float | None = None,
+    ) -> LinearFormulation: ...
+    def fit(
+        self,
+        samples: Samples,
+        target: NDArray[np.int64] | NDArray[np.float64],
+        cost: NDArray[np.float64],
+        settings: Settings,
+    ) -> LinearFit:
+        """Train on rows with class numbers or values, and with their costs.
+
+        Of the settings, those that say when to stop count; max_iter are passes over the rows.
+        """
 
 @final
 class Settings:

@@ -86,15 +86,15 @@ class MachineReport:
     status : {'converged', 'precision', 'max_iterations', 'time_limit', 'diverged', 'interrupted'}
         Why the solver stopped; 'diverged' if the objective has no lower bound, 'precision' if
         float64 is too coarse to reach `tol`.
+    method : {'smo', 'adatron', 'interior', 'newton'}
+        What found the solution; 'interior' if the interior-point method took over from 'smo',
+        'newton' if Newton's method found the weights of a linear machine.
     gap : float
         Upper bound of the largest violation of the optimality conditions, whatever the status: at
         most `tol` if converged, infinite if there was no time to find one.
     objective : float
         Value of the dual objective, to be minimised. After a stop by the clock or Ctrl-C it is an
         estimate; after one before the first gradient, an upper bound.
-    method : {'smo', 'adatron', 'interior', 'newton'}
-        What found the solution; 'interior' if the interior-point method took over from 'smo',
-        'newton' if Newton's method found the weights of a linear machine.
     iterations : int
         Number of pairs of coefficients optimised; of the solver 'adatron', the number of epochs.
         Those of the interior-point method are added.

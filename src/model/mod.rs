@@ -17,7 +17,7 @@ mod svr;
 
 pub use expansion::{Expansion, coefficients_by_machine};
 #[cfg(feature = "python")]
-pub(crate) use linear::LinearTraining;
+pub(crate) use linear::{LinearMachine, LinearTraining};
 pub use linear::{LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel};
 pub use machine::Machine;
 pub use multiclass::{Dag, Machines, Margin, Multiclass, OneVsOne, OneVsRest, Training};

@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use super::kernel::PyKernel;
     #[pymodule_export]
-    use super::linear::{PyLinearFit, fit_linear};
+    use super::linear::{PyLinearFit, PyLinearFormulation};
     #[pymodule_export]
     use super::run::available_threads;
     #[pymodule_export]

@@ -7,7 +7,7 @@ from sklearn import svm
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from variants import SQUARED_TUBE
 
-from mercer import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from mercer.kernels import RBF, Linear
 
 BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
@@ -46,6 +46,10 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         OneClassSVM(kernel=RBF(gamma=0.1) + 0.1 * Linear()),
         OneClassSVM(loss="squared_hinge", nu=0.1),
         OneClassSVM(solver="adatron"),
+        LinearSVC(),
+        LinearSVC(loss="hinge"),
+        LinearSVR(),
+        LinearSVR(loss=SQUARED_TUBE, intercept_scaling=2.0),
         SVDD(),
         SVDD(solver="adatron"),
         SVDD(kernel="linear"),

@@ -170,8 +170,10 @@ _COMMON["X_new"] = _COMMON["X_new"].replace("X_new", "X", 1)
 _OF_A_LINEAR_MACHINE = """
 C : float, default=1.0
     The cost of errors, positive and finite.
-tol : float, default=1e-4
+tol : float, default=0.0001
     The solver stops when no optimality condition of the dual problem is violated by more than this.
+verbose : bool or int, default=0
+    Whether to show progress on stderr.
 dual : bool or 'auto', default='auto'
     Accepted for scikit-learn's sake: the solution is the same. False is refused where scikit-learn
     refuses it.

@@ -81,6 +81,7 @@ class BaseLinearMachine(BaseEstimator):
         cost: NDArray[np.float64],
         *,
         squared: bool,
+        class_weight: NDArray[np.float64] | None = None,
         epsilon: float | None = None,
     ) -> None:
         """Train on rows, all of which count, and set the attributes."""
@@ -98,14 +99,13 @@ class BaseLinearMachine(BaseEstimator):
         )
         start = perf_counter()
         try:
-            constant = float(self.intercept_scaling) if self.fit_intercept else 0.0
-            fit = _core.fit_linear(
-                make_samples(X),
-                target,
-                cost,
-                settings,
-                (squared, constant, epsilon),
+            formulation = _core.LinearFormulation(
+                squared=squared,
+                constant=float(self.intercept_scaling) if self.fit_intercept else 0.0,
+                class_weight=class_weight,
+                epsilon=epsilon,
             )
+            fit = formulation.fit(make_samples(X), target, cost, settings)
             report = report_of(fit, None, perf_counter() - start)
             if progress is not None:
                 progress.finish(report)

@@ -51,7 +51,8 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
     {intercept_scaling}
     class_weight : dict or 'balanced', default=None
         Weights of the classes, 1 for those not named. 'balanced' uses
-        n_samples / (n_classes * count of the class), with rows counted by `sample_weight`.
+        n_samples / (n_classes * count of the class), with rows counted by `sample_weight`. Of more
+        than two classes, that of a class counts in its own machine only, as in scikit-learn.
     {verbose}
     {random_state}
     {max_iter}
@@ -161,8 +162,10 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
             )
         labels = np.searchsorted(classes, y).astype(np.int64)
         factors = weights_of(self.class_weight, classes, labels, weight)
-        cost = scaled(weight, float(self.C) * factors[labels], "C times class_weight")
-        self._train(rows, labels, cost, squared=self.loss == "squared_hinge")
+        cost = scaled(weight, float(self.C), "C times sample_weight")
+        scaled(cost, factors[labels], "C times class_weight times sample_weight")
+        squared = self.loss == "squared_hinge"
+        self._train(rows, labels, cost, squared=squared, class_weight=factors)
         self.classes_ = classes
         self._warn_unless_converged()
         return self

@@ -67,8 +67,10 @@ impl LinearMachine {
 }
 
 impl LinearTraining<'_> {
-    /// Trains the machine of two classes, or one for each of more against the rest.
-    pub fn classes(&self, labels: &[usize], classes: usize) -> Result<Vec<LinearMachine>> {
+    /// Trains the machine of two classes, or one for each of more against the rest. The weight of a class
+    /// counts where it is not part of the rest, as in LIBLINEAR.
+    pub fn classes(&self, labels: &[usize], factors: &[f64]) -> Result<Vec<LinearMachine>> {
+        let classes = factors.len();
         let machines = if classes == 2 { 1 } else { classes };
         self.with_matrix(|rows| {
             (0..machines)
@@ -78,9 +80,20 @@ impl LinearTraining<'_> {
                     let positive: Vec<bool> = labels.iter().map(|&own| own == class).collect();
                     let signs = positive.iter().map(|yes| if *yes { 1.0 } else { -1.0 });
                     let signs: Vec<f64> = signs.collect();
+                    let factor = |&own: &usize| match classes == 2 || own == class {
+                        true => factors[own],
+                        false => 1.0,
+                    };
+                    let cost = self.cost.iter().zip(labels);
+                    let cost: Vec<f64> = cost.map(|(cost, own)| cost * factor(own)).collect();
                     let intercept = self.intercept();
-                    let problem = svc_problem(&positive, self.cost, self.loss, intercept);
-                    self.machine(problem, &signs, None, rows)
+                    let problem = svc_problem(&positive, &cost, self.loss, intercept);
+                    let target = Target {
+                        value: &signs,
+                        tube: None,
+                        cost: &cost,
+                    };
+                    self.machine(problem, &target, rows)
                 })
                 .collect()
         })
@@ -90,7 +103,12 @@ impl LinearTraining<'_> {
     pub fn regression(&self, target: &[f64], epsilon: f64) -> Result<LinearMachine> {
         let intercept = self.intercept();
         let problem = svr_problem(target, self.cost, epsilon, self.loss, intercept);
-        self.with_matrix(|rows| self.machine(problem, target, Some(epsilon), rows))
+        let target = Target {
+            value: target,
+            tube: Some(epsilon),
+            cost: self.cost,
+        };
+        self.with_matrix(|rows| self.machine(problem, &target, rows))
     }
 
     /// A penalised intercept is that of the constant 1; any other is a feature like all.
@@ -115,8 +133,7 @@ impl LinearTraining<'_> {
     fn machine(
         &self,
         mut problem: DualProblem,
-        value: &[f64],
-        tube: Option<f64>,
+        target: &Target,
         kernel_rows: &mut KernelRows,
     ) -> Result<LinearMachine> {
         let started = Instant::now();
@@ -129,13 +146,8 @@ impl LinearTraining<'_> {
         let stop = || self.monitor.stop() || late();
         let mut steps = 0;
         if self.loss == Loss::Squared {
-            let target = Target {
-                value,
-                tube,
-                cost: self.cost,
-            };
             let most = self.stop.max_iterations.unwrap_or(u64::MAX);
-            let found = minimise(&rows, &target, SHARE * self.stop.tolerance, most, &stop);
+            let found = minimise(&rows, target, SHARE * self.stop.tolerance, most, &stop);
             if let Some(found) = unless_stopped(found)? {
                 (problem.start, steps) = (found.beta, found.steps);
             }

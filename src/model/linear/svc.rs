@@ -114,7 +114,7 @@ impl LinearSvc {
             stop: self.stop,
             monitor,
         };
-        let machines = training.classes(&labels, classes.len())?;
+        let machines = training.classes(&labels, &vec![1.0; classes.len()])?;
         let columns = samples.columns();
         let coef = machines.iter().flat_map(|machine| &machine.weights);
         let coef = Array2::from_shape_vec((machines.len(), columns), coef.copied().collect());

@@ -20,7 +20,9 @@ pub enum Interior {
 }
 
 /// Pair steps that take as long as a million multiplications of the method.
-const STEPS_PER_MILLION: f64 = 100.0;
+const STEPS_PER_MILLION: f64 = 15.0;
+/// Pair steps that are always allowed: small problems need no more, and they take a few milliseconds.
+const LEAST_STEPS: u64 = 4096;
 /// Iterations that the method takes.
 const ITERATIONS: f64 = 25.0;
 /// Multiplications that take as long as the part of an iteration that does not depend on features, for a
@@ -38,7 +40,7 @@ impl Interior {
             Interior::Auto => {
                 let work = columns * columns + WORK_OF_FEATURE * columns + WORK_OF_VARIABLE;
                 let work = ITERATIONS * matrix.len() as f64 * work;
-                Some((STEPS_PER_MILLION * 1e-6 * work) as u64)
+                Some(((STEPS_PER_MILLION * 1e-6 * work) as u64).max(LEAST_STEPS))
             }
         }
     }
