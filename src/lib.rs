@@ -43,6 +43,7 @@
 //! | [`qp`] | the quadratic programme and its solvers |
 //! | [`formulation`] | machines as quadratic programmes |
 //! | [`model`] | trained machines, classification into many classes |
+//! | [`search`] | many fits on one kernel: grids, folds, leaving one out, probabilities |
 
 pub mod error;
 #[doc(hidden)]
@@ -56,6 +57,7 @@ pub mod qp;
 
 pub mod formulation;
 pub mod model;
+pub mod search;
 
 #[doc(hidden)]
 pub mod bench;

@@ -17,6 +17,7 @@ mod svr;
 pub use expansion::{Expansion, coefficients_by_machine};
 pub use machine::Machine;
 pub use multiclass::{Dag, Machines, Margin, Multiclass, OneVsOne, OneVsRest, Training};
+pub(crate) use multiclass::{Posed, pairs};
 pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
 pub use one_class::{OneClassModel, OneClassSvm};

@@ -12,6 +12,7 @@
 //! | `formulation` | what is fitted |
 //! | `fit` | what a fit gives back |
 //! | `expansion` | predictions, and how values become classes |
+//! | `search` | many fits at once |
 //! | `run` | thread pools, signals, progress |
 //! | `reserve` | memory held back for calls that run out of it |
 
@@ -23,6 +24,7 @@ mod kernel;
 mod reserve;
 mod run;
 mod samples;
+mod search;
 mod settings;
 mod user_kernel;
 
@@ -60,6 +62,8 @@ mod _core {
     use super::run::available_threads;
     #[pymodule_export]
     use super::samples::PySamples;
+    #[pymodule_export]
+    use super::search::{PySearchFit, calibrate, probabilities, search, winners};
     #[pymodule_export]
     use super::settings::PySettings;
     #[pymodule_export]

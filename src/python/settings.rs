@@ -68,6 +68,17 @@ impl PySettings {
         samples: &Samples,
         fit: impl FnOnce(&run::Watch) -> crate::Result<R> + Send,
     ) -> PyResult<R> {
+        self.run_many(py, samples, 1, fit)
+    }
+
+    /// Runs so many fits to these samples on the threads asked for.
+    pub fn run_many<R: Send>(
+        &self,
+        py: Python,
+        samples: &Samples,
+        fits: usize,
+        fit: impl FnOnce(&run::Watch) -> crate::Result<R> + Send,
+    ) -> PyResult<R> {
         let progress = self
             .progress
             .as_ref()
@@ -76,7 +87,7 @@ impl PySettings {
         let scale = Scale {
             n_threads: self.n_threads,
             rows,
-            work: samples.work_of_matrix(rows),
+            work: samples.work_of_matrix(rows).saturating_mul(fits),
         };
         let started = Instant::now();
         let result = run::interruptible(py, scale, progress, fit)?;

@@ -44,6 +44,7 @@ mod coordinates;
 mod divergence;
 mod doubt;
 mod driver;
+mod image;
 mod kkt;
 mod phases;
 mod problem;
@@ -56,6 +57,7 @@ mod update;
 
 pub use adatron::Adatron;
 pub use control::{Monitor, Progress, StopRule, Unwatched};
+pub(crate) use image::Image;
 pub use kkt::Thresholds;
 pub use phases::Phases;
 pub use problem::{Constraint, DualProblem};

@@ -38,6 +38,7 @@ from mercer.kernels import (
 from mercer.kernels._kernel import Kernel
 from mercer.report import History, Report
 from mercer.svm._results import history_of, report_of
+from mercer.svm._shared import FitLike, Request, desk
 from mercer.svm._sources import KernelFunction, KernelSource, Prediction, source_of
 from mercer.svm._state import CoreForm, freeze, real_numbers, whole_numbers
 from mercer.svm._types import Multiclass
@@ -318,10 +319,16 @@ class BaseKernelMachine(BaseEstimator):
         progress = ProgressLine(type(self).__name__) if self.verbose else None
         start = perf_counter()
         try:
-            samples, function = source.training(rows)
-            fit = problem.formulation.fit(
-                function, samples, problem.target, problem.cost, self._settings(progress)
-            )
+            shared = desk()
+            fit: FitLike | None = None
+            if shared is not None:
+                settings = self._settings(progress)
+                fit = shared.serve(Request(self, rows, keep, kernel, problem, settings))
+            if fit is None:
+                samples, function = source.training(rows)
+                fit = problem.formulation.fit(
+                    function, samples, problem.target, problem.cost, self._settings(progress)
+                )
             self.report_ = report_of(fit, perf_counter() - start)
             if progress is not None:
                 progress.finish(self.report_)
@@ -349,7 +356,7 @@ class BaseKernelMachine(BaseEstimator):
         self._set_results(fit)
         self.__dict__.update(problem.attributes)
 
-    def _set_results(self, fit: _core.Fit) -> None:
+    def _set_results(self, fit: FitLike) -> None:
         """Set the attributes that not all machines have."""
 
     def _warn_unless_converged(self, stacklevel: int) -> None:

@@ -15,6 +15,7 @@ from mercer._data import MatrixLike, RowsLike, joined, scaled, weighted_rows
 from mercer._params import check_bool, check_choice, check_non_negative, check_real, naming
 from mercer.svm._base import BaseKernelMachine, Problem
 from mercer.svm._docs import CLASSIFIER, documented
+from mercer.svm._shared import recalled
 from mercer.svm._types import Multiclass
 
 __all__ = ["BaseClassifier"]
@@ -191,7 +192,10 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
             The labels.
         """
         model = self._snapshot()
-        if model._breaks_ties():
+        known = None if model._breaks_ties() else recalled(model, X)
+        if known is not None:
+            winners = known
+        elif model._breaks_ties():
             confidences = model._expansion().confidences
             winners = model._decide(X, lambda values: confidences(values).argmax(axis=1))
         else:
