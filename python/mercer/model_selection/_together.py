@@ -131,7 +131,9 @@ class Together:
         try:
             candidate = clone(estimator).set_params(**clone(dict(parameters), safe=False))
             machine = machine_of(candidate)
-            if machine is None or not isinstance(machine._given_kernel(), Kernel):
+            if machine is None or getattr(machine, "probability", False):
+                return None
+            if not isinstance(machine._given_kernel(), Kernel):
                 return None
             place, common = _place_of(sets, candidate, parameters, data[:2], number, splits)
             train = splits[number][0]

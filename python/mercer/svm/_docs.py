@@ -66,6 +66,9 @@ break_ties : bool, default=False
     'ovo'.
 random_state : int, RandomState instance or None, default=None
     Not used, since nothing is random; here for compatibility with scikit-learn.
+probability : bool, default=False
+    Whether to offer `predict_proba`. The fit then trains on four fifths of the rows as well, five
+    times, each from the solution for all.
 """
 
 _DATA = """
@@ -147,6 +150,12 @@ report_ : Report
     machine, in the order of `intercept_`; see `mercer.report`.
 support_ : ndarray of shape (n_SV,)
     The rows that are support vectors of any machine, by class and then by number.
+probA_ : ndarray of shape (n_machines,)
+    Slopes. The probability of the class for which a machine with the value f is positive is
+    1 / (1 + exp(probA_ f + probB_)), before those of several machines are coupled. Only with
+    `probability`.
+probB_ : ndarray of shape (n_machines,)
+    Constants: see `probA_`.
 """
 
 
