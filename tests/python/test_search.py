@@ -1,5 +1,9 @@
 """Searches that share work: the same results as scikit-learn's over the same machines."""
 
+import os
+import signal
+import threading
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -257,3 +261,14 @@ def test_cross_val_predict():
     found = cross_val_predict(SVR(**TIGHT), X, y, cv=4)
     expected = sklearn_selection.cross_val_predict(SVR(**TIGHT), X, y, cv=4)
     np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_ctrl_c_ends_a_search():
+    X, y = binary()
+    grid = {"C": [1e3, 1e4, 1e5], "gamma": np.geomspace(1e-4, 1.0, 60).tolist()}
+    search = GridSearchCV(SVC(tol=1e-9), grid, cv=5)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert not hasattr(search, "cv_results_")
