@@ -23,9 +23,10 @@ kernel : str, object of `mercer.kernels` or callable, default='rbf'
     vectors. Arrays it is called with are read-only.
 degree : int, default=3
     Degree of the 'poly' kernel, not negative.
-gamma : {'scale', 'auto'} or float, default='scale'
+gamma : {'scale', 'auto', 'median'} or float, default='scale'
     Coefficient of the 'rbf', 'poly', 'sigmoid' and 'laplacian' kernels, not negative. 'scale' is
-    1 / (n_features * X.var()), with rows weighted by `sample_weight`; 'auto' is 1 / n_features.
+    1 / (n_features * X.var()), with rows weighted by `sample_weight`; 'auto' is 1 / n_features;
+    'median' is 1 over the median squared distance between rows, of up to 500 of them.
 coef0 : float, default=0.0
     Constant term of the 'poly' and 'sigmoid' kernels.
 shrinking : bool, default=True
