@@ -44,6 +44,7 @@
 //! | `linear` | linear machines with squared losses, by Newton's method |
 //! | [`formulation`] | machines as quadratic programmes |
 //! | [`model`] | trained machines, classification into many classes |
+//! | [`search`] | many fits on one kernel: grids, folds, leaving one out, probabilities |
 
 pub mod error;
 #[doc(hidden)]
@@ -59,6 +60,7 @@ mod linear;
 
 pub mod formulation;
 pub mod model;
+pub mod search;
 
 #[doc(hidden)]
 pub mod bench;

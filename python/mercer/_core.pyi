@@ -311,5 +311,63 @@ def coefficients_by_machine(
 def is_finite(x: _Floats) -> bool:
     """Tell whether a matrix has neither NaN nor infinities."""
 
+@final
+class SearchFit:
+    """What one of many fits gives back."""
+
+    @property
+    def fit(self) -> Fit: ...
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The values of all machines for the rows asked for, shape (n, n_machines)."""
+    @property
+    def seconds(self) -> float: ...
+
+def search(
+    samples: Samples,
+    fits: Sequence[
+        tuple[
+            Formulation,
+            Kernel,
+            _Indices | NDArray[np.float64] | None,
+            NDArray[np.float64],
+            _Indices,
+            Settings,
+        ]
+    ],
+    settings: Settings,
+    *,
+    in_order: bool = False,
+) -> list[SearchFit | None]:
+    """Do many fits on the same samples, which share their work; None for one that is not possible.
+
+    Each has a formulation, a kernel, targets, costs (zero for rows that are left out), the rows
+    whose values are asked for, and settings of its own. Those for all say how many threads there
+    are, how much memory, and who is told how many fits are done. in_order: each fit starts from the
+    solution of the one before.
+    """
+
+def winners(
+    values: NDArray[np.float64], n_classes: int, multiclass: _Multiclass
+) -> NDArray[np.int64]:
+    """Find the class of each row from the values of all machines."""
+
+def calibrate(
+    values: NDArray[np.float64], labels: _Indices, n_classes: int, multiclass: _Multiclass
+) -> list[NDArray[np.float64]]:
+    """Fit 1 / (1 + exp(a f + b)) to the values f of each machine; return all a and all b."""
+
+def probabilities(
+    values: NDArray[np.float64],
+    winners: _Indices,
+    sigmoids: tuple[NDArray[np.float64], NDArray[np.float64]],
+    n_classes: int,
+    multiclass: _Multiclass,
+) -> NDArray[np.float64]:
+    """Make probabilities of classes, shape (n, k), of the values of all machines.
+
+    winners are the classes that are predicted, which become the most probable.
+    """
+
 def available_threads() -> int:
     """Count the threads to use: affinity, cgroup quota and RAYON_NUM_THREADS are respected."""

@@ -106,10 +106,10 @@ def check_nu(nu: Any) -> float:
 
 
 def check_gamma(gamma: Any) -> float | str:
-    """Return `gamma` if it is 'scale', 'auto' or a non-negative finite number, else raise."""
-    allowed = "'scale', 'auto' or a non-negative finite number"
+    """Return `gamma` if it is a rule or a non-negative finite number, else raise."""
+    allowed = "'scale', 'auto', 'median' or a non-negative finite number"
     if isinstance(gamma, str):
-        if gamma not in ("scale", "auto"):
+        if gamma not in ("scale", "auto", "median"):
             raise ValueError(_complaint("gamma", gamma, allowed))
         return gamma
     return check_non_negative("gamma", gamma, allowed)

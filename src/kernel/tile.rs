@@ -58,18 +58,13 @@ impl<T: Real> Columns<T> {
     pub fn fill_symmetric(
         &self,
         rows: &Groups<T>,
-        out: &mut [T],
-        stride: usize,
+        lines: &mut [&mut [T]],
         stop: Stop,
     ) -> Polled<usize> {
         let size = self.len();
-        let mut lines: Vec<&mut [T]> = out
-            .chunks_mut(stride)
-            .map(|line| &mut line[..size])
-            .collect();
         // Square tiles follow the diagonal closely. Each comes with its mirror image, if that is
         // another one.
-        let mut grid: Vec<Option<Tile<T>>> = cut(&mut lines, 0..size, TILE_ROWS)?
+        let mut grid: Vec<Option<Tile<T>>> = cut(lines, 0..size, TILE_ROWS)?
             .into_iter()
             .map(Some)
             .collect();

@@ -131,6 +131,9 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
     /// [`capacity`](Self::capacity) of them, distinct) available to [`row`](Self::row), until
     /// the next call.
     pub fn fetch(&mut self, variables: &[u32], length: usize, stop: Stop) -> Polled<()> {
+        if self.lends() {
+            return Ok(());
+        }
         debug_assert!(variables.len() <= self.capacity());
         // Touching what is there before making room keeps the block from evicting itself.
         let mut missing: Vec<u32> = Vec::new();
@@ -199,6 +202,14 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
             self.traffic.moved[change.variable as usize] += change.factor.abs();
         }
         self.traffic.rows += changes.len() as u64;
+        if self.lends() {
+            let (terms, end) = (terms(changes), start + gradient.len());
+            let rows: Vec<&[T]> = (terms.variables.iter())
+                .map(|&variable| &self.row(variable)[start..end])
+                .collect();
+            add_in_parallel(&terms.factors, &rows, gradient);
+            return Ok(());
+        }
         let is_held = |change: &&Change| self.cache.peek(change.variable).is_some();
         let held = changes.iter().filter(is_held).count();
         if self.source.prefers_add(changes.len() - held, held) {
@@ -274,8 +285,16 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
         computed
     }
 
+    /// Tells whether rows need not be fetched.
+    fn lends(&self) -> bool {
+        self.source.lends() && self.order.is_natural()
+    }
+
     /// Tells whether the whole row of a variable is held.
     pub fn holds(&self, variable: u32) -> bool {
+        if self.lends() {
+            return true;
+        }
         let slot = self.cache.peek(variable);
         slot.is_some_and(|slot| self.cache.length(slot) == self.order.len())
     }
@@ -285,6 +304,11 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
     /// # Panics
     /// If it is not held.
     pub fn row(&self, variable: u32) -> &[T] {
+        if self.order.is_natural()
+            && let Some(row) = self.source.lend(variable)
+        {
+            return row;
+        }
         match self.cache.peek(variable) {
             Some(slot) => self.cache.row(slot),
             None => panic!("row {variable} was not fetched"),

@@ -1,8 +1,9 @@
 //! KernelMatrix: the matrix of a problem, described but not computed.
 
 use super::description::Description;
-use super::rows::shared::{Shareable, Shared, Union};
-use super::rows::{RowSource, source_of};
+use super::rows::shared::{Shareable, Shared};
+use super::rows::whole::Whole;
+use super::rows::{Common, RowSource, source_of};
 use crate::data::Samples;
 use crate::error::{Polled, Result, Stop};
 use crate::kernel::Kernel;
@@ -20,8 +21,8 @@ use crate::simd::Real;
 #[derive(Debug)]
 pub struct KernelMatrix<'a> {
     description: Description<'a>,
-    /// The sets whose union the variables are, if their rows serve other matrices too.
-    union: Option<Union<'a>>,
+    /// What its rows have in common with those of others.
+    common: Option<Common<'a>>,
 }
 
 impl<'a> KernelMatrix<'a> {
@@ -44,7 +45,7 @@ impl<'a> KernelMatrix<'a> {
     pub fn new(kernel: &Kernel, samples: &'a Samples, index: Vec<usize>) -> Result<Self> {
         Ok(KernelMatrix {
             description: Description::new(kernel, samples, index)?,
-            union: None,
+            common: None,
         })
     }
 
@@ -131,7 +132,7 @@ impl<'a> KernelMatrix<'a> {
         let profile = kernel.profile_around(Some(center), samples, index)?;
         let matrix = KernelMatrix {
             description: Description::with(kernel, samples, index.clone(), profile),
-            union: None,
+            common: None,
         };
         Ok(Some((matrix, offsets)))
     }
@@ -193,7 +194,7 @@ impl<'a> KernelMatrix<'a> {
 
     /// Returns where its rows come from.
     pub(super) fn source<T: Shareable>(&'a self) -> Box<dyn RowSource<T> + 'a> {
-        source_of(&self.description, self.union.as_ref())
+        source_of(&self.description, self.common.as_ref())
     }
 }
 
@@ -203,7 +204,18 @@ impl<'a> Shared<'a> {
         let (description, union) = self.describe(sets);
         KernelMatrix {
             description,
-            union: Some(union),
+            common: Some(Common::Union(union)),
+        }
+    }
+}
+
+impl<'a> Whole<'a> {
+    /// Describes the matrix of some of the variables, which may be named more than once.
+    pub(crate) fn part(&'a self, variables: &[usize]) -> KernelMatrix<'a> {
+        let (description, part) = self.describe(variables);
+        KernelMatrix {
+            description,
+            common: Some(Common::Part(part)),
         }
     }
 }

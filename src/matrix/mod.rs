@@ -29,3 +29,4 @@ pub(crate) use kernel_rows::Precision;
 pub(crate) use memory::fair_share;
 pub(crate) use order::Order;
 pub(crate) use rows::shared::Shared;
+pub(crate) use rows::whole::Whole;

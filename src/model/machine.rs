@@ -1,7 +1,7 @@
 //! Machine: the solution of one quadratic programme, as far as it is not zero.
 
 use super::expansion::{Coefficients, Expansion};
-use super::multiclass::Multiclass;
+use super::multiclass::{Machines, Multiclass};
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::Result;
@@ -9,7 +9,7 @@ use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
 use crate::qp::{DualProblem, Epoch, Monitor, Report, Solution};
 use crate::simd::threads;
-use ndarray::ArrayView2;
+use ndarray::{Array1, ArrayView2, Axis};
 
 /// A trained machine without classes: f(x) = sum_i beta_i k(x_i, x) + b.
 ///
@@ -36,7 +36,7 @@ pub struct Machine {
 
 impl Machine {
     /// Keeps the coefficients that are not zero; `rows[i]` is the row of coefficient i.
-    pub(super) fn new(rows: &[usize], solution: Solution) -> Self {
+    pub(crate) fn new(rows: &[usize], solution: Solution) -> Self {
         let kept = || {
             let coefficients = rows.iter().zip(&solution.beta);
             coefficients.filter(|&(_, &beta)| beta != 0.0)
@@ -67,6 +67,20 @@ impl Machine {
             multiclass: Multiclass::OneVsOne,
         };
         Expansion::of_rows(kernel, samples, &self.support, &coefficients)
+    }
+}
+
+/// A machine without classes is a classifier of one class.
+impl From<Machine> for Machines {
+    fn from(machine: Machine) -> Self {
+        Machines {
+            n_support: vec![machine.support.len()],
+            support: machine.support,
+            dual_coef: Array1::from_vec(machine.dual_coef).insert_axis(Axis(0)),
+            intercept: vec![machine.intercept],
+            reports: vec![machine.report],
+            histories: vec![machine.history],
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) use linear::{LinearMachine, LinearTraining};
 pub use linear::{LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel};
 pub use machine::Machine;
 pub use multiclass::{Dag, Machines, Margin, Multiclass, OneVsOne, OneVsRest, Training};
+pub(crate) use multiclass::{Posed, pairs};
 pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
 pub use one_class::{OneClassModel, OneClassSvm};

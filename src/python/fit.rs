@@ -4,7 +4,7 @@ use super::arrays::int32;
 use super::run;
 use crate::model::{Machine, Machines};
 use crate::qp::{Epoch, Report};
-use ndarray::{Array1, Array2, Axis};
+use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 
@@ -80,15 +80,7 @@ impl From<Machines> for Trained {
 
 impl From<Machine> for Trained {
     fn from(machine: Machine) -> Self {
-        let machines = Machines {
-            n_support: vec![machine.support.len()],
-            support: machine.support,
-            dual_coef: Array1::from_vec(machine.dual_coef).insert_axis(Axis(0)),
-            intercept: vec![machine.intercept],
-            reports: vec![machine.report],
-            histories: vec![machine.history],
-        };
-        machines.into()
+        Machines::from(machine).into()
     }
 }
 

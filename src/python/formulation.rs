@@ -11,9 +11,11 @@ use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::{Intercept, Loss};
 use crate::kernel::Kernel;
-use crate::model::{Multiclass, NuSvc, NuSvr, OneClassSvm, Svc, Svdd, Svr};
+use crate::model::{Margin, Multiclass, NuSvc, NuSvr, OneClassSvm, Svc, Svdd, Svr};
 use crate::qp::{Monitor, Solver};
+use crate::search;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 #[pyclass(name = "Formulation", module = "mercer._core", frozen)]
@@ -118,6 +120,48 @@ impl Formulation {
                     diagonal: sphere.diagonal,
                     ..sphere.machine.into()
                 }
+            }
+        })
+    }
+}
+
+impl PyFormulation {
+    /// Returns what many fits at once know; an error for a machine that they do not.
+    pub fn shared(&self) -> PyResult<search::Formulation> {
+        Ok(match &self.0 {
+            Formulation::Svc(SvcParameters {
+                loss,
+                intercept,
+                multiclass,
+                start: None,
+            }) => search::Formulation::Classifier {
+                margin: Margin::Soft {
+                    loss: *loss,
+                    intercept: *intercept,
+                },
+                multiclass: *multiclass,
+            },
+            Formulation::NuSvc { nu, multiclass } => search::Formulation::Classifier {
+                margin: Margin::Nu(*nu),
+                multiclass: *multiclass,
+            },
+            Formulation::Svr {
+                epsilon,
+                loss,
+                intercept,
+            } => search::Formulation::Regression {
+                epsilon: *epsilon,
+                loss: *loss,
+                intercept: *intercept,
+            },
+            Formulation::NuSvr { nu } => search::Formulation::NuRegression { nu: *nu },
+            Formulation::OneClass { nu, loss } => search::Formulation::OneClass {
+                nu: *nu,
+                loss: *loss,
+            },
+            Formulation::Svc(_) | Formulation::Svdd { .. } => {
+                let message = "this machine shares no work with others";
+                return Err(PyTypeError::new_err(message));
             }
         })
     }

@@ -13,6 +13,7 @@
 //! | `linear` | linear machines |
 //! | `fit` | what a fit gives back |
 //! | `expansion` | predictions, and how values become classes |
+//! | `search` | many fits at once |
 //! | `run` | thread pools, signals, progress |
 //! | `reserve` | memory held back for calls that run out of it |
 
@@ -25,6 +26,7 @@ mod linear;
 mod reserve;
 mod run;
 mod samples;
+mod search;
 mod settings;
 mod user_kernel;
 
@@ -64,6 +66,8 @@ mod _core {
     use super::run::available_threads;
     #[pymodule_export]
     use super::samples::{PySamples, is_finite};
+    #[pymodule_export]
+    use super::search::{PySearchFit, calibrate, probabilities, search, winners};
     #[pymodule_export]
     use super::settings::PySettings;
     #[pymodule_export]

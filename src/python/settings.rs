@@ -94,6 +94,18 @@ impl PySettings {
         samples: &Samples,
         fit: impl FnOnce(&run::Watch) -> crate::Result<R> + Send,
     ) -> PyResult<R> {
+        self.run_many(py, kernel, samples, 1, fit)
+    }
+
+    /// Runs so many fits to these samples on the threads asked for.
+    pub fn run_many<R: Send>(
+        &self,
+        py: Python,
+        kernel: &Kernel,
+        samples: &Samples,
+        fits: usize,
+        fit: impl FnOnce(&run::Watch) -> crate::Result<R> + Send,
+    ) -> PyResult<R> {
         let progress = self
             .progress
             .as_ref()
@@ -102,7 +114,7 @@ impl PySettings {
         let scale = Scale {
             n_threads: self.n_threads,
             rows,
-            work: kernel.work_of_matrix(samples, rows),
+            work: kernel.work_of_matrix(samples, rows).saturating_mul(fits),
         };
         let started = Instant::now();
         let result = run::interruptible(py, scale, progress, fit)?;

@@ -37,15 +37,6 @@ pub(super) struct Doubt {
 }
 
 impl Doubt {
-    /// Begins with a gradient that has no part of the kernel in it, and needs none: all coefficients
-    /// are zero.
-    pub fn none(variables: usize) -> Self {
-        Doubt {
-            errors: vec![0.0; variables],
-            beta: vec![0.0; variables],
-        }
-    }
-
     /// Begins with bounds at some coefficients.
     pub fn new(errors: Vec<f64>, beta: &[f64]) -> Self {
         Doubt {

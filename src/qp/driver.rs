@@ -23,6 +23,7 @@ use super::confirm::{bounded_gap, estimated_noise, exact_gradient, in_doubt, len
 use super::control::{Control, Monitor, StopRule};
 use super::coordinates::Coordinates;
 use super::doubt::{Doubt, Stale, add_stale, rounding};
+use super::image::Image;
 use super::interior;
 use super::kkt::{Thresholds, intercepts};
 use super::phases::{Phases, Stopwatch};
@@ -125,15 +126,16 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The start of a problem, whose gradient still lacks the part of the kernel.
-    fn start(problem: &DualProblem) -> Self {
+    /// The start of a problem, whose gradient still lacks the part of the kernel but for an image.
+    fn start(problem: &DualProblem, image: &Image) -> Self {
         let terms = problem.linear.iter().zip(&problem.ridge);
-        let terms = terms.zip(&problem.start);
-        let gradient = terms.map(|((p, ridge), beta)| p + ridge * beta).collect();
+        let terms = terms.zip(&problem.start).zip(&image.values);
+        let gradient = terms.map(|(((p, ridge), beta), image)| p + ridge * beta + image);
+        let gradient = gradient.collect();
         let coordinates = Coordinates::of(problem, problem.start.clone(), gradient);
         let stale = Stale {
             variables: (0..coordinates.len() as u32).collect(),
-            beta: vec![0.0; coordinates.len()],
+            beta: image.beta.clone(),
         };
         State {
             coordinates,
@@ -166,6 +168,19 @@ pub(super) fn solve<M: Method>(
     rows: &mut KernelRows,
     monitor: &dyn Monitor,
 ) -> Result<Solution> {
+    let (solution, _) = solve_from(method, problem, rows, None, monitor)?;
+    Ok(solution)
+}
+
+/// Solves a problem, with the part of the kernel in its gradient coming from an image where that is
+/// known. Returns the image of the solution too, unless the matrix was replaced.
+pub(super) fn solve_from<M: Method>(
+    method: &M,
+    problem: &DualProblem,
+    rows: &mut KernelRows,
+    image: Option<Image>,
+    monitor: &dyn Monitor,
+) -> Result<(Solution, Option<Image>)> {
     let matrix = rows.matrix();
     method.check(problem, matrix)?;
     problem.check(matrix.len())?;
@@ -182,7 +197,8 @@ pub(super) fn solve<M: Method>(
             control: &control,
             offsets: &[],
         };
-        return climb(method, task, rows);
+        let (solution, image) = climb(method, task, rows, image)?;
+        return Ok((solution, Some(image)));
     };
     let sum: f64 = problem.start.iter().sum();
     let linear = problem.linear.iter().zip(&offsets);
@@ -198,12 +214,19 @@ pub(super) fn solve<M: Method>(
         control: &control,
         offsets: &offsets,
     };
-    climb(method, task, &mut KernelRows::new(&matrix))
+    let (solution, _) = climb(method, task, &mut KernelRows::new(&matrix), None)?;
+    Ok((solution, None))
 }
 
 /// Climbs the ladder.
-fn climb<M: Method>(method: &M, task: Task, rows: &mut KernelRows) -> Result<Solution> {
-    let mut ladder = Ladder::new(task, method.stop_rule().tolerance);
+fn climb<M: Method>(
+    method: &M,
+    task: Task,
+    rows: &mut KernelRows,
+    image: Option<Image>,
+) -> Result<(Solution, Image)> {
+    let image = image.unwrap_or_else(|| Image::zero(task.matrix.len()));
+    let mut ladder = Ladder::new(task, method.stop_rule().tolerance, image);
     ladder.algorithm = method.algorithm();
     let status = loop {
         let outcome = if ladder.double {
@@ -269,12 +292,12 @@ struct Ladder<'a, 'm> {
 }
 
 impl<'a, 'm> Ladder<'a, 'm> {
-    fn new(task: Task<'a, 'm>, tolerance: f64) -> Self {
+    fn new(task: Task<'a, 'm>, tolerance: f64, image: Image) -> Self {
         let (problem, matrix) = (task.problem, task.matrix);
         Ladder {
             task,
             tolerance,
-            state: State::start(problem),
+            state: State::start(problem, &image),
             // Without bounds a curvature that rounding makes zero would throw a step anywhere; and
             // rows may overflow f32.
             double: matrix.may_be_indefinite()
@@ -283,8 +306,8 @@ impl<'a, 'm> Ladder<'a, 'm> {
                 || matrix.noise::<f32>().is_infinite(),
             exact: matrix.may_be_indefinite(),
             complete: false,
-            doubt: Doubt::none(matrix.len()),
-            errors: vec![0.0; matrix.len()],
+            errors: image.errors.clone(),
+            doubt: Doubt::new(image.errors, &image.beta),
             attempts: 0,
             gap: f64::INFINITY,
             last_gap: f64::INFINITY,
@@ -308,10 +331,22 @@ impl<'a, 'm> Ladder<'a, 'm> {
         let Some(candidate) = found.candidate else {
             return Ok(());
         };
-        let Coordinates { beta, gradient, .. } = &mut self.state.coordinates;
+        let Coordinates { beta, gradient, .. } = &self.state.coordinates;
         let objective = self.task.problem.objective(beta, gradient);
         if candidate.gap <= self.tolerance || candidate.objective < objective {
-            *beta = candidate.beta;
+            let at = candidate.beta;
+            let terms = self
+                .task
+                .problem
+                .linear
+                .iter()
+                .zip(&self.task.problem.ridge);
+            let gradient = terms.zip(&at).map(|((p, ridge), beta)| p + ridge * beta);
+            self.state.coordinates =
+                Coordinates::of(self.task.problem, at.clone(), gradient.collect());
+            // Should the next rung be halted, nothing is known of the gradient.
+            self.errors.fill(f64::INFINITY);
+            self.complete = false;
             self.algorithm = Algorithm::Interior;
         }
         Ok(())
@@ -364,7 +399,12 @@ impl<'a, 'm> Ladder<'a, 'm> {
             coordinates.gradient = exact?;
             self.doubt = Doubt::exact(task, &coordinates.beta);
         } else {
-            let changes = changes(&coordinates.beta, std::iter::repeat(0.0));
+            // What the image has in it already is not added again.
+            let known = match self.state.stale.first() {
+                Some(start) => start.beta.clone(),
+                None => vec![0.0; coordinates.len()],
+            };
+            let changes = changes(&coordinates.beta, known.into_iter());
             add_or_restore(rows, &changes, 0, &mut coordinates.gradient, &stop)?;
         }
         self.state.stale.clear();
@@ -480,6 +520,7 @@ impl<'a, 'm> Ladder<'a, 'm> {
         let cleared = self.clear_doubt(&mut coordinates, &mut errors, &stop);
         unless_stopped(cleared)?;
         self.gap = bounded_gap(task.problem, &coordinates, &errors);
+        self.errors = errors;
         self.state.coordinates = coordinates;
         Ok(())
     }
@@ -530,11 +571,13 @@ impl<'a, 'm> Ladder<'a, 'm> {
         let sizes = self.task.matrix.sizes(&changes);
         let ridges = changes.iter().zip(&problem.ridge);
         let ridges = ridges.map(|(change, ridge)| change.abs() * ridge);
-        let sizes = sizes.into_iter().zip(ridges).map(|(size, own)| size + own);
-        let gap = self.gap + 2.0 * sizes.fold(0.0, f64::max);
+        let sizes: Vec<f64> = sizes.into_iter().zip(ridges).map(|(a, b)| a + b).collect();
+        let gap = self.gap + 2.0 * sizes.iter().fold(0.0, |a: f64, &b| a.max(b));
         if gap > self.tolerance && status == Status::Converged {
             return Ok(());
         }
+        let errors = self.errors.iter_mut().zip(sizes);
+        errors.for_each(|(error, size)| *error += size);
         let Coordinates { beta, gradient, .. } = &mut self.state.coordinates;
         let slopes = changes.iter().zip(gradient.iter());
         let change: f64 = slopes.map(|(change, slope)| (change * slope).abs()).sum();
@@ -547,8 +590,8 @@ impl<'a, 'm> Ladder<'a, 'm> {
         }
     }
 
-    fn solution(self, status: Status, kernel_evaluations: u64) -> Solution {
-        let (task, state) = (self.task, self.state);
+    fn solution(self, status: Status, kernel_evaluations: u64) -> (Solution, Image) {
+        let (task, state, errors) = (self.task, self.state, self.errors);
         let Coordinates { beta, gradient, .. } = &state.coordinates;
         let shift = task.shift(beta);
         let intercepts = intercepts(&state.coordinates, &task.problem.constraint);
@@ -562,7 +605,8 @@ impl<'a, 'm> Ladder<'a, 'm> {
                 terms.map(|(beta, size)| 0.5 * beta.abs() * size).sum()
             }
         };
-        Solution {
+        let image = Image::of_gradient(task.problem, beta, gradient, errors);
+        let solution = Solution {
             intercept: (intercepts[0] + intercepts[1]) / 2.0,
             intercepts,
             report: Report {
@@ -582,6 +626,7 @@ impl<'a, 'm> Ladder<'a, 'm> {
             },
             beta: state.coordinates.beta,
             history: state.history,
-        }
+        };
+        (solution, image)
     }
 }

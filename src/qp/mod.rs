@@ -48,6 +48,7 @@ mod doubt;
 mod driver;
 mod exact_sum;
 mod face;
+mod image;
 mod interior;
 mod kkt;
 mod phases;
@@ -61,6 +62,7 @@ mod update;
 
 pub use adatron::Adatron;
 pub use control::{Monitor, Progress, StopRule, Unwatched};
+pub(crate) use image::Image;
 pub use interior::Interior;
 pub use kkt::Thresholds;
 pub use phases::Phases;

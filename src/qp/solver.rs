@@ -3,6 +3,7 @@
 use super::adatron::Adatron;
 use super::control::{Monitor, StopRule};
 use super::driver::{self, Method, Run, State};
+use super::image::Image;
 use super::problem::DualProblem;
 use super::report::{Algorithm, Solution};
 use super::smo::Smo;
@@ -93,6 +94,21 @@ impl Solver {
         monitor: &dyn Monitor,
     ) -> Result<Solution> {
         driver::solve(self, problem, rows, monitor)
+    }
+
+    /// Solves a problem from an image that is known, and returns that of the solution, unless the
+    /// matrix was replaced by another one.
+    ///
+    /// # Errors
+    /// As those of the solver.
+    pub(crate) fn solve_from(
+        &self,
+        problem: &DualProblem,
+        rows: &mut KernelRows,
+        image: Option<Image>,
+        monitor: &dyn Monitor,
+    ) -> Result<(Solution, Option<Image>)> {
+        driver::solve_from(self, problem, rows, image, monitor)
     }
 
     /// Returns when to stop.

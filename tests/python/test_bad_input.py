@@ -50,6 +50,7 @@ BAD_PARAMETERS = {
     "max_iter": [-2, 10.0, 2**63, None],
     "decision_function_shape": ["ovx", None],
     "break_ties": [1, "yes"],
+    "probability": [1, "yes"],
     "multiclass": ["ova", "OVR", "", None, 1, ["ovo"]],
     "random_state": ["seed", -1],
     "max_time": [0.0, -1.0, np.inf, np.nan, "1s"],

@@ -109,6 +109,8 @@ def test_attributes_of_machines(estimator):
             model.set_params(kernel="linear")
         if _has(estimator, "solver"):
             model.set_params(solver=solver)
+        if _has(estimator, "probability"):
+            model.set_params(probability=True)
         model.fit(X, y)
         found |= {name for name in dir(model) if re.fullmatch(r"[a-zA-Z]\w*_", name)}
     documented = [name for name, _ in _sections(estimator)["Attributes"]]

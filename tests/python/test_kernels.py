@@ -321,3 +321,14 @@ def test_bad_matrices_are_named():
         kernel([1.0, 2.0])
     with pytest.raises(ValueError, match=r"\bB\b.*got 3 and 2"):
         kernel(np.eye(2), np.eye(3))
+
+
+def test_the_median_of_distances():
+    X = np.array([[0.0], [1.0], [3.0], [3.0]])
+    # Distances 1, 3, 3, 2, 2 between rows that differ.
+    assert SVC(gamma="median").fit(X, [0, 1, 0, 1])._fit_kernel == RBF(gamma=1.0 / 4.0)
+    many = np.random.RandomState(0).normal(size=(1200, 3))
+    gamma = RBF(gamma="median")._fitted_to(many).gamma
+    squares = ((many[:, None] - many[None]) ** 2).sum(axis=-1)
+    assert gamma == pytest.approx(1.0 / np.median(squares[squares > 0]), rel=0.05)
+    assert RBF(gamma="median")._fitted_to(np.ones((3, 2))).gamma == 1.0

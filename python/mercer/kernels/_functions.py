@@ -37,7 +37,7 @@ class Polynomial(Kernel):
     ----------
     degree : int, default=3
         The degree, not negative.
-    gamma : {'scale', 'auto'} or float, default='scale'
+    gamma : {'scale', 'auto', 'median'} or float, default='scale'
         Factor of the scalar product: 'scale' is 1 / (n_features * X.var()), 'auto' is
         1 / n_features.
     coef0 : float, default=0.0
@@ -71,7 +71,7 @@ class RBF(Kernel):
 
     Parameters
     ----------
-    gamma : {'scale', 'auto'} or float, default='scale'
+    gamma : {'scale', 'auto', 'median'} or float, default='scale'
         Factor of the squared distance: 'scale' is 1 / (n_features * X.var()), 'auto' is
         1 / n_features.
     sigma : float, default=None
@@ -118,7 +118,7 @@ class Sigmoid(Kernel):
 
     Parameters
     ----------
-    gamma : {'scale', 'auto'} or float, default='scale'
+    gamma : {'scale', 'auto', 'median'} or float, default='scale'
         Factor of the scalar product: 'scale' is 1 / (n_features * X.var()), 'auto' is
         1 / n_features.
     coef0 : float, default=0.0
@@ -147,7 +147,7 @@ class Laplacian(Kernel):
 
     Parameters
     ----------
-    gamma : {'scale', 'auto'} or float, default='scale'
+    gamma : {'scale', 'auto', 'median'} or float, default='scale'
         Factor of the distance: 'scale' is 1 / (n_features * X.var()), 'auto' is 1 / n_features.
 
     Examples

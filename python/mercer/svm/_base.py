@@ -43,7 +43,8 @@ from mercer.kernels import (
 from mercer.kernels._kernel import Kernel
 from mercer.report import History, Report
 from mercer.svm._results import history_of, report_of
-from mercer.svm._sources import KernelFunction, KernelSource, Prediction, source_of
+from mercer.svm._shared import FitLike, Request, desk
+from mercer.svm._sources import KernelFunction, KernelSource, Prediction, Training, source_of
 from mercer.svm._state import CoreForm, freeze, real_numbers, whole_numbers
 from mercer.svm._types import Multiclass
 from mercer.svm._verbose import ProgressLine
@@ -334,10 +335,16 @@ class BaseKernelMachine(BaseEstimator):
         start = perf_counter()
         try:
             settings = self._settings(progress)
-            given = source.training(rows, settings, machines)
-            fit = problem.formulation.fit(
-                given.kernel, given.samples, problem.target, problem.cost, settings
-            )
+            shared = desk()
+            given: Training | None = None
+            fit: FitLike | None = None
+            if shared is not None:
+                fit = shared.serve(Request(self, rows, keep, kernel, problem, settings))
+            if fit is None:
+                given = source.training(rows, settings, machines)
+                fit = problem.formulation.fit(
+                    given.kernel, given.samples, problem.target, problem.cost, settings
+                )
             self.report_ = report_of(fit, given, perf_counter() - start)
             if progress is not None:
                 progress.finish(self.report_)
@@ -365,7 +372,7 @@ class BaseKernelMachine(BaseEstimator):
         self._set_results(fit)
         self.__dict__.update(problem.attributes)
 
-    def _set_results(self, fit: _core.Fit) -> None:
+    def _set_results(self, fit: FitLike) -> None:
         """Set the attributes that not all machines have."""
 
     def _warn_unless_converged(self, stacklevel: int) -> None:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer import _core
@@ -15,12 +16,24 @@ from mercer._data import MatrixLike, RowsLike, joined, scaled, weighted_rows
 from mercer._params import check_bool, check_choice, check_non_negative, check_real, naming
 from mercer.svm._base import BaseKernelMachine, Problem
 from mercer.svm._docs import CLASSIFIER, documented
-from mercer.svm._state import whole_numbers
+from mercer.svm._probability import Calibrating
+from mercer.svm._shared import open_desk, recalled
+from mercer.svm._state import freeze, whole_numbers
 from mercer.svm._types import Multiclass
 
 __all__ = ["BaseClassifier", "check_class_weight", "classes_of", "weights_of"]
 
 _Self = TypeVar("_Self", bound="BaseClassifier")
+
+
+def _has_probabilities(classifier: "BaseClassifier") -> bool:
+    """Tell whether probabilities were asked for; raise an error that says how to."""
+    if not classifier.probability:
+        raise AttributeError(
+            f"predict_proba is not available: probability={classifier.probability!r}. Fit with "
+            "probability=True"
+        )
+    return True
 
 
 class BaseClassifier(ClassifierMixin, BaseKernelMachine):
@@ -31,10 +44,13 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
     break_ties: Any
     random_state: Any
     multiclass: Any
+    probability: Any
 
     classes_: NDArray[Any]
     class_weight_: NDArray[np.float64]
     n_iter_: NDArray[np.int32]
+    probA_: NDArray[np.float64]
+    probB_: NDArray[np.float64]
 
     @abstractmethod
     def _pose(
@@ -53,6 +69,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         super()._check_parameters()
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         check_bool("break_ties", self.break_ties)
+        check_bool("probability", self.probability)
         check_choice("multiclass", self.multiclass, ("ovo", "ovr", "dag"))
         with naming("random_state"):
             check_random_state(self.random_state)
@@ -103,7 +120,15 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         cost = scaled(weight, row_weight, "class_weight times sample_weight")
         problem = self._pose(labels, cost, weight, self._fit_multiclass)
         # Three or more classes have as many machines, or more.
-        self._train(X, keep, weight, problem, machines=len(classes) - 1)
+        machines = len(classes) - 1
+        if not self.probability:
+            self._train(X, keep, weight, problem, machines=machines)
+        else:
+            calibrating = Calibrating()
+            with open_desk(calibrating):
+                self._train(X, keep, weight, problem, machines=machines)
+            if calibrating.sigmoids is not None:
+                self.probA_, self.probB_ = map(freeze, calibrating.sigmoids)
         iterations = [machine.iterations for machine in self.report_]
         self.n_iter_ = np.minimum(iterations, np.iinfo(np.int32).max).astype(np.int32)
 
@@ -179,7 +204,10 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
             The labels.
         """
         model = self._snapshot()
-        if model._breaks_ties():
+        known = None if model._breaks_ties() else recalled(model, X)
+        if known is not None:
+            winners = known
+        elif model._breaks_ties():
             confidences = model._expansion().confidences
             winners = model._decide(X, lambda values: confidences(values).argmax(axis=1))
         else:
@@ -187,6 +215,60 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
             winners = joined(source.classes(prediction))
         labels: NDArray[Any] = np.asarray(model.classes_)[winners]
         return labels
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @documented(CLASSIFIER)
+    def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
+        """Compute the probabilities of all classes, if `probability` was set for the fit.
+
+        The values of machines for rows that were held out, a fifth of each class in turn, tell how
+        values become probabilities: by a sigmoid for each machine, coupled if there are several.
+        They are then changed as little as makes the class that `predict` returns the most probable.
+
+        Parameters
+        ----------
+        {X_new}
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The probabilities, in the order of `classes_`.
+        """
+        model = self._snapshot()
+        if "probA_" not in vars(model):
+            raise AttributeError(
+                "predict_proba needs a model that was fitted with probability=True"
+            )
+        expansion, breaks_ties = model._expansion(), model._breaks_ties()
+        sigmoids = model.probA_, model.probB_
+        n_classes, multiclass = len(model.classes_), model._fit_multiclass
+
+        def probabilities(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            if breaks_ties:
+                winners: NDArray[Any] = expansion.confidences(values).argmax(axis=1)
+            else:
+                winners = expansion.winners(values)
+            return _core.probabilities(values, winners, sigmoids, n_classes, multiclass)
+
+        return model._decide(X, probabilities)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @documented(CLASSIFIER)
+    def predict_log_proba(self, X: RowsLike) -> NDArray[np.float64]:
+        """Compute the logarithms of the probabilities of all classes: see `predict_proba`.
+
+        Parameters
+        ----------
+        {X_new}
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The logarithms, in the order of `classes_`.
+        """
+        with np.errstate(divide="ignore"):
+            logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
+        return logarithms
 
     def _breaks_ties(self) -> bool:
         """Return whether ties of votes are resolved by confidence; raise if that cannot be."""

@@ -23,9 +23,10 @@ kernel : str, object of `mercer.kernels` or callable, default='rbf'
     vectors. Arrays it is called with are read-only.
 degree : int, default=3
     Degree of the 'poly' kernel, not negative.
-gamma : {'scale', 'auto'} or float, default='scale'
+gamma : {'scale', 'auto', 'median'} or float, default='scale'
     Coefficient of the 'rbf', 'poly', 'sigmoid' and 'laplacian' kernels, not negative. 'scale' is
-    1 / (n_features * X.var()), with rows weighted by `sample_weight`; 'auto' is 1 / n_features.
+    1 / (n_features * X.var()), with rows weighted by `sample_weight`; 'auto' is 1 / n_features;
+    'median' is 1 over the median squared distance between rows, of up to 500 of them.
 coef0 : float, default=0.0
     Constant term of the 'poly' and 'sigmoid' kernels.
 shrinking : bool, default=True
@@ -68,6 +69,9 @@ break_ties : bool, default=False
     'ovo'.
 random_state : int, RandomState instance or None, default=None
     Not used, since nothing is random; here for compatibility with scikit-learn.
+probability : bool, default=False
+    Whether to offer `predict_proba`. The fit then trains on four fifths of the rows as well, five
+    times, each from the solution for all.
 """
 
 _DATA = """
@@ -149,6 +153,12 @@ report_ : Report
     machine, in the order of `intercept_`; see `mercer.report`.
 support_ : ndarray of shape (n_SV,)
     The rows that are support vectors of any machine, by class and then by number.
+probA_ : ndarray of shape (n_machines,)
+    Slopes. The probability of the class for which a machine with the value f is positive is
+    1 / (1 + exp(probA_ f + probB_)), before those of several machines are coupled. Only with
+    `probability`.
+probB_ : ndarray of shape (n_machines,)
+    Constants: see `probA_`.
 """
 
 

@@ -53,6 +53,7 @@ class NuSVC(BaseClassifier):
     {decision_function_shape}
     {break_ties}
     {random_state}
+    {probability}
     multiclass : {'ovo', 'ovr', 'dag'}, default='ovo'
         How more than two classes are trained and predicted: with a machine for every pair of
         classes ('ovo' by their votes, 'dag' by dropping the loser of the first and the last class
@@ -78,6 +79,8 @@ class NuSVC(BaseClassifier):
     {support_}
     {support_vectors_}
     {n_support_}
+    {probA_}
+    {probB_}
     {shape_fit_}
     {report_}
 
@@ -113,6 +116,7 @@ class NuSVC(BaseClassifier):
         decision_function_shape: Literal["ovo", "ovr"] = "ovr",
         break_ties: bool = False,
         random_state: RandomState = None,
+        probability: bool = False,
         multiclass: Multiclass = "ovo",
         max_time: float | None = None,
         n_jobs: int | None = None,
@@ -131,6 +135,7 @@ class NuSVC(BaseClassifier):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.random_state = random_state
+        self.probability = probability
         self.multiclass = multiclass
         self.max_time = max_time
         self.n_jobs = n_jobs

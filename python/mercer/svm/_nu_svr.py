@@ -6,6 +6,7 @@ from mercer import _core
 from mercer._params import check_nu
 from mercer.svm._docs import MACHINE, documented
 from mercer.svm._regressor import BaseRegressor
+from mercer.svm._shared import FitLike
 from mercer.svm._types import Gamma, KernelLike
 
 __all__ = ["NuSVR"]
@@ -115,6 +116,6 @@ class NuSVR(BaseRegressor):
     def _formulation(self) -> _core.Formulation:
         return _core.Formulation.nu_svr(nu=float(self.nu))
 
-    def _set_results(self, fit: _core.Fit) -> None:
+    def _set_results(self, fit: FitLike) -> None:
         assert fit.epsilon is not None
         self.epsilon_ = fit.epsilon

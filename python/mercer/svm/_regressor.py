@@ -12,6 +12,7 @@ from mercer._data import RowsLike, scaled, weighted_rows
 from mercer._params import check_positive
 from mercer.svm._base import BaseKernelMachine, Problem
 from mercer.svm._docs import MACHINE, documented
+from mercer.svm._shared import recalled
 
 __all__ = ["BaseRegressor"]
 
@@ -74,4 +75,6 @@ class BaseRegressor(RegressorMixin, BaseKernelMachine):
         ndarray of shape (n_samples,)
             The values.
         """
-        return self._snapshot()._decide(X, lambda values: values[:, 0])
+        model = self._snapshot()
+        known = recalled(model, X)
+        return model._decide(X, lambda values: values[:, 0]) if known is None else known.copy()

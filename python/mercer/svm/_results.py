@@ -5,11 +5,12 @@ from dataclasses import replace
 from mercer import _core
 from mercer.report import History, MachineReport, Report, Seconds
 from mercer.svm._sources import Training
+from mercer.svm._shared import FitLike
 
 __all__ = ["history_of", "report_of"]
 
 
-def report_of(fit: _core.Fit | _core.LinearFit, given: Training | None, seconds: float) -> Report:
+def report_of(fit: FitLike | _core.LinearFit, given: Training | None, seconds: float) -> Report:
     """Return what the solver did in a fit that took so many seconds.
 
     What was computed beforehand for all machines is told of the first.
@@ -37,7 +38,7 @@ def _machine_report(report: _core.Report) -> MachineReport:
     )
 
 
-def history_of(fit: _core.Fit) -> History | list[History]:
+def history_of(fit: FitLike) -> History | list[History]:
     """Return the epochs of the only machine, or a list of those of each."""
     names = ("objective", "margin", "intercept", "gap")
     histories = [dict(zip(names, table.T.copy(), strict=True)) for table in fit.histories]

@@ -55,6 +55,7 @@ class SVC(BaseClassifier):
     {decision_function_shape}
     {break_ties}
     {random_state}
+    {probability}
     loss : {'hinge', 'squared_hinge'}, default='hinge'
         How errors are charged: by how far a row is on the wrong side of the margin, or by the
         square of that.
@@ -85,6 +86,8 @@ class SVC(BaseClassifier):
     {support_}
     {support_vectors_}
     {n_support_}
+    {probA_}
+    {probB_}
     {shape_fit_}
     {report_}
 
@@ -177,6 +180,7 @@ class SVC(BaseClassifier):
         decision_function_shape: Literal["ovo", "ovr"] = "ovr",
         break_ties: bool = False,
         random_state: RandomState = None,
+        probability: bool = False,
         loss: Literal["hinge", "squared_hinge"] = "hinge",
         fit_intercept: bool | Literal["penalized"] = True,
         multiclass: Multiclass = "ovo",
@@ -199,6 +203,7 @@ class SVC(BaseClassifier):
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.random_state = random_state
+        self.probability = probability
         self.loss = loss
         self.fit_intercept = fit_intercept
         self.multiclass = multiclass

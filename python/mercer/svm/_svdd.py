@@ -10,6 +10,7 @@ from mercer._data import RowsLike, joined
 from mercer._params import check_real
 from mercer.svm._detector import BaseDetector
 from mercer.svm._docs import MACHINE, documented
+from mercer.svm._shared import FitLike
 from mercer.svm._state import freeze
 
 __all__ = ["SVDD"]
@@ -104,7 +105,7 @@ class SVDD(BaseDetector):
     def _formulation(self, nu: float, squared: bool) -> _core.Formulation:
         return _core.Formulation.svdd(nu=nu, squared=squared)
 
-    def _set_results(self, fit: _core.Fit) -> None:
+    def _set_results(self, fit: FitLike) -> None:
         assert fit.squared_radius is not None
         self.offset_ = freeze(np.array([-fit.squared_radius]))
         self._fit_diagonal = fit.diagonal

@@ -7,6 +7,7 @@
 //! | `stored` | read from a precomputed matrix |
 //! | `given` | asked from the user's kernel |
 //! | `shared` | computed once for several matrices over the same samples |
+//! | `whole` | all computed beforehand, for many problems over parts of them |
 //! | `rounded` | any of these, rounded to f32 |
 //!
 //! [`source_of`] is the one place that asks which kind a kernel is.
@@ -18,6 +19,7 @@ pub(super) mod shared;
 mod source;
 mod stored;
 mod tiled;
+pub(super) mod whole;
 
 use super::description::Description;
 use crate::kernel::Kernel;
@@ -28,11 +30,21 @@ use shared::{Shareable, SharedRows, Union};
 pub(super) use source::{RowSource, Terms};
 use stored::Stored;
 use tiled::Tiled;
+use whole::Part;
 
-/// Returns where the rows of a matrix come from, whose samples may be a union of shared sets.
+/// What the rows of a matrix have in common with those of others.
+#[derive(Debug)]
+pub(super) enum Common<'a> {
+    /// Its samples are a union of shared sets.
+    Union(Union<'a>),
+    /// It is part of a matrix that lies in memory.
+    Part(Part<'a>),
+}
+
+/// Returns where the rows of a matrix come from.
 pub(super) fn source_of<'a, T: Shareable>(
     matrix: &'a Description<'a>,
-    union: Option<&'a Union<'a>>,
+    common: Option<&'a Common<'a>>,
 ) -> Box<dyn RowSource<T> + 'a> {
     let own: Box<dyn RowSource<T> + 'a> = match &matrix.kernel {
         Kernel::Linear => Box::new(Linear::new(matrix)),
@@ -40,8 +52,9 @@ pub(super) fn source_of<'a, T: Shareable>(
         Kernel::User(user) => Box::new(Given::new(matrix, &**user)),
         _ => Box::new(Tiled::new(matrix)),
     };
-    match union {
-        Some(union) => Box::new(SharedRows::new(matrix, union, own)),
+    match common {
+        Some(Common::Union(union)) => Box::new(SharedRows::new(matrix, union, own)),
+        Some(Common::Part(part)) => T::of_part(part, own),
         None => own,
     }
 }

@@ -8,6 +8,7 @@
 //! is left to the matrices.
 
 use super::source::{RowSource, Terms};
+use super::whole::{Part, PartRows};
 use crate::data::Samples;
 use crate::error::{Halt, Polled, Result, Stop};
 use crate::kernel::{Columns, Kernel};
@@ -118,17 +119,37 @@ impl<'a> Shared<'a> {
 pub(crate) trait Shareable: Real {
     /// Returns what is shared in this precision.
     fn common<'r>(shared: &'r Shared) -> &'r Common<Self>;
+
+    /// Returns the rows of a part of a whole matrix; `own` are those that are computed.
+    fn of_part<'a>(
+        part: &'a Part<'a>,
+        own: Box<dyn RowSource<Self> + 'a>,
+    ) -> Box<dyn RowSource<Self> + 'a>;
 }
 
 impl Shareable for f32 {
     fn common<'r>(shared: &'r Shared) -> &'r Common<f32> {
         &shared.single
     }
+
+    fn of_part<'a>(
+        part: &'a Part<'a>,
+        own: Box<dyn RowSource<f32> + 'a>,
+    ) -> Box<dyn RowSource<f32> + 'a> {
+        Box::new(PartRows::new(part, own))
+    }
 }
 
 impl Shareable for f64 {
     fn common<'r>(shared: &'r Shared) -> &'r Common<f64> {
         &shared.double
+    }
+
+    fn of_part<'a>(
+        _part: &'a Part<'a>,
+        own: Box<dyn RowSource<f64> + 'a>,
+    ) -> Box<dyn RowSource<f64> + 'a> {
+        own
     }
 }
 

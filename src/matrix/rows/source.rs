@@ -51,6 +51,16 @@ pub(crate) trait RowSource<T> {
         false
     }
 
+    /// Tells whether whole rows lie in memory, in the natural order.
+    fn lends(&self) -> bool {
+        false
+    }
+
+    /// Returns the row of a variable in the natural order, if it lies in memory.
+    fn lend(&self, _variable: u32) -> Option<&[T]> {
+        None
+    }
+
     /// Tells whether its rows serve other matrices too, as long as the order is natural.
     fn is_shared(&self) -> bool {
         false

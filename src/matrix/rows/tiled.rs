@@ -56,7 +56,9 @@ impl<T: Real> RowSource<T> for Tiled<'_, T> {
         let index = matrix.samples_of(variables);
         let columns = Columns::<T>::new(&matrix.kernel, matrix.centred(), &index)?;
         let rows = columns.pack_rows(matrix.samples, &index)?;
-        matrix.count(columns.fill_symmetric(&rows, out, stride, stop)?);
+        let lines = out.chunks_mut(stride).take(index.len());
+        let mut lines: Vec<&mut [T]> = lines.map(|line| &mut line[..index.len()]).collect();
+        matrix.count(columns.fill_symmetric(&rows, &mut lines, stop)?);
         Ok(())
     }
 

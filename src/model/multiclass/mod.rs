@@ -18,9 +18,11 @@ pub(crate) use one_vs_one::most_votes;
 pub use one_vs_rest::OneVsRest;
 pub(crate) use one_vs_rest::largest;
 pub(crate) use pairs::{pair, pairs};
+pub(crate) use training::Posed;
 pub use training::{Margin, Training};
 
 use crate::error::Result;
+use crate::qp::Solution;
 use dag::{clearest_on_the_way, rounds};
 use ndarray::{Array2, ArrayView2};
 use nu::{class_weights, highest, limits_of_classes, limits_of_pairs, lowered};
@@ -80,6 +82,27 @@ impl Multiclass {
             Rule::Largest => OneVsRest::fit(training),
             Rule::Walk => Dag::fit(training),
             Rule::Votes | Rule::Sign => OneVsOne::fit(training),
+        }
+    }
+
+    /// Poses the problems of all machines, and returns the rows of each class with them.
+    ///
+    /// # Errors
+    /// As [`OneVsOne::fit`], but for those of solvers.
+    pub(crate) fn pose(self, training: &Training) -> Result<(Vec<Vec<usize>>, Vec<Posed>)> {
+        let members = training.members()?;
+        let posed = match self.rule(training.classes) {
+            Rule::Largest => OneVsRest::pose(training, &members)?,
+            _ => OneVsOne::pose(training, &members)?,
+        };
+        Ok((members, posed))
+    }
+
+    /// Collects the machines of classes with these rows.
+    pub(crate) fn assemble(self, members: &[Vec<usize>], solutions: Vec<Solution>) -> Machines {
+        match self.rule(members.len()) {
+            Rule::Largest => one_vs_rest::assemble(members, solutions),
+            _ => one_vs_one::assemble(members, solutions),
         }
     }
 

@@ -4,7 +4,7 @@ use super::choice::Choice;
 use super::machines::Machines;
 use super::nu::limits_of_pairs;
 use super::pairs::{pair, pairs, positive};
-use super::training::{Training, train_all};
+use super::training::{Margin, Posed, Training, train_all};
 use crate::error::Result;
 use crate::matrix::{KernelMatrix, SMALL_PROBLEM, Shared};
 use crate::qp::Solution;
@@ -52,7 +52,7 @@ impl OneVsOne {
         let started = Instant::now();
         let (kernel, samples) = (training.kernel, training.samples);
         let members = training.members()?;
-        let margins = training.margins(limits_of_pairs)?;
+        let posed = Self::pose(training, &members)?;
         let pairs: Vec<(usize, usize)> = pairs(members.len()).collect();
         // One budget of memory for all machines.
         let bytes = training.bytes();
@@ -63,41 +63,46 @@ impl OneVsOne {
         let train = |machine: usize, side_by_side: usize| -> Result<Solution> {
             training.monitor.machine(machine, pairs.len());
             let (i, j) = pairs[machine];
-            let rows = [members[i].as_slice(), &members[j]].concat();
-            let positive = positive(members.len(), (i, j));
-            let problem = training.problem(&rows, positive, margins[machine])?;
+            let Posed { rows, problem, .. } = &posed[machine];
             // One budget of time for all machines.
             let mut solver = training.solver.since(started);
             let (matrix, bytes) = match &shared {
                 Some(shared) => (shared.union(&[i, j]), bytes / 2),
-                None => (KernelMatrix::new(kernel, samples, rows)?, bytes),
+                None => (KernelMatrix::new(kernel, samples, rows.clone())?, bytes),
             };
             *solver.cache_bytes_mut() = Some(bytes / side_by_side);
-            let solution = solver.solve(&problem, &matrix, training.monitor)?;
-            Ok(margins[machine].finish(solution, &problem, &matrix))
+            let solution = solver.solve(problem, &matrix, training.monitor)?;
+            Ok(posed[machine].finish(solution, &matrix))
         };
         let is_small = |machine: usize| {
             let (i, j) = pairs[machine];
             pairs.len() > 1 && members[i].len() + members[j].len() <= SMALL_PROBLEM
         };
         let solutions = train_all(training, pairs.len(), is_small, train)?;
-        Ok(assemble(&members, &pairs, solutions))
+        Ok(assemble(&members, solutions))
+    }
+
+    /// Poses the problem of every pair of classes, of which these are the rows.
+    pub(super) fn pose(training: &Training, members: &[Vec<usize>]) -> Result<Vec<Posed>> {
+        let margins = training.margins(limits_of_pairs)?;
+        let pairs = pairs(members.len()).zip(margins);
+        let pose = |((i, j), margin): ((usize, usize), Margin)| {
+            let rows = [members[i].as_slice(), &members[j]].concat();
+            training.pose(rows, positive(members.len(), (i, j)), margin)
+        };
+        pairs.map(pose).collect()
     }
 }
 
 /// Collects the solutions of all pairs into one set of support vectors.
-fn assemble(
-    members: &[Vec<usize>],
-    pairs: &[(usize, usize)],
-    solutions: Vec<Solution>,
-) -> Machines {
+pub(super) fn assemble(members: &[Vec<usize>], solutions: Vec<Solution>) -> Machines {
     let classes = members.len();
     // coefficients[c][member][other class]
     let mut coefficients: Vec<Vec<f64>> = members
         .iter()
         .map(|rows| vec![0.0; rows.len() * (classes - 1)])
         .collect();
-    for (&(i, j), solution) in pairs.iter().zip(&solutions) {
+    for ((i, j), solution) in pairs(classes).zip(&solutions) {
         let (of_i, of_j) = solution.beta.split_at(members[i].len());
         for (at, &beta) in of_i.iter().enumerate() {
             coefficients[i][at * (classes - 1) + j - 1] = beta;

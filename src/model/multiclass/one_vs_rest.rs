@@ -6,7 +6,7 @@
 use super::choice::Choice;
 use super::machines::Machines;
 use super::nu::limits_of_classes;
-use super::training::{Training, train_all};
+use super::training::{Posed, Training, train_all};
 use crate::error::{Error, Result};
 use crate::matrix::{KernelMatrix, KernelRows, SMALL_PROBLEM};
 use crate::qp::Solution;
@@ -50,9 +50,9 @@ impl OneVsRest {
 
     fn train(training: &Training) -> Result<Machines> {
         let started = Instant::now();
-        let (labels, classes) = (training.labels, training.classes);
+        let classes = training.classes;
         let members = training.members()?;
-        let margins = training.margins(limits_of_classes)?;
+        let posed = Self::pose(training, &members)?;
         let rows = members.concat();
         let matrix = || KernelMatrix::new(training.kernel, training.samples, rows.clone());
         let solutions: Vec<Solution> =
@@ -62,10 +62,9 @@ impl OneVsRest {
                     training.monitor.machine(class, classes);
                     let mut solver = training.solver.since(started);
                     *solver.cache_bytes_mut() = Some(bytes / side_by_side);
-                    let (matrix, margin) = (matrix()?, margins[class]);
-                    let problem = training.problem(&rows, class, margin)?;
-                    let solution = solver.solve(&problem, &matrix, training.monitor)?;
-                    Ok(margin.finish(solution, &problem, &matrix))
+                    let (matrix, posed) = (matrix()?, &posed[class]);
+                    let solution = solver.solve(&posed.problem, &matrix, training.monitor)?;
+                    Ok(posed.finish(solution, &matrix))
                 };
                 train_all(training, classes, |_| true, train)?
             } else {
@@ -73,25 +72,41 @@ impl OneVsRest {
                 let mut kernel_rows = KernelRows::new(&matrix);
                 let train = |class: usize| {
                     training.monitor.machine(class, classes);
-                    let solver = training.solver.since(started);
-                    let problem = training.problem(&rows, class, margins[class])?;
-                    let solution = solver.solve_on(&problem, &mut kernel_rows, training.monitor)?;
-                    Ok::<_, Error>(margins[class].finish(solution, &problem, &matrix))
+                    let (solver, posed) = (training.solver.since(started), &posed[class]);
+                    let (problem, monitor) = (&posed.problem, training.monitor);
+                    let solution = solver.solve_on(problem, &mut kernel_rows, monitor)?;
+                    Ok::<_, Error>(posed.finish(solution, &matrix))
                 };
                 (0..classes).map(train).collect::<Result<_>>()?
             };
-        let used = |at: &usize| solutions.iter().any(|solution| solution.beta[*at] != 0.0);
-        let support: Vec<usize> = (0..rows.len()).filter(used).collect();
-        let mut n_support = vec![0; classes];
-        for &at in &support {
-            n_support[labels[rows[at]]] += 1;
-        }
-        let dual_coef = Array2::from_shape_fn((classes, support.len()), |(class, i)| {
-            solutions[class].beta[support[i]]
-        });
-        let support = support.iter().map(|&at| rows[at]).collect();
-        Ok(Machines::new(support, n_support, dual_coef, solutions))
+        Ok(assemble(&members, solutions))
     }
+
+    /// Poses the problem of every class against the rest; `members` are the rows of each.
+    pub(super) fn pose(training: &Training, members: &[Vec<usize>]) -> Result<Vec<Posed>> {
+        let margins = training.margins(limits_of_classes)?;
+        let pose = |(class, margin)| training.pose(members.concat(), class, margin);
+        margins.into_iter().enumerate().map(pose).collect()
+    }
+}
+
+/// Collects the solutions of all classes into one set of support vectors.
+pub(super) fn assemble(members: &[Vec<usize>], solutions: Vec<Solution>) -> Machines {
+    let used = |at: &usize| solutions.iter().any(|solution| solution.beta[*at] != 0.0);
+    let mut n_support = Vec::with_capacity(members.len());
+    let mut start = 0;
+    let mut support: Vec<usize> = Vec::new();
+    for rows in members {
+        let before = support.len();
+        support.extend((start..start + rows.len()).filter(used));
+        n_support.push(support.len() - before);
+        start += rows.len();
+    }
+    let shape = (solutions.len(), support.len());
+    let dual_coef = Array2::from_shape_fn(shape, |(class, i)| solutions[class].beta[support[i]]);
+    let rows = members.concat();
+    let support = support.iter().map(|&at| rows[at]).collect();
+    Machines::new(support, n_support, dual_coef, solutions)
 }
 
 /// Returns the first class with the largest value; `value(c)` returns the value of machine c and a

@@ -47,17 +47,28 @@ impl Margin {
     }
 
     /// Makes the machine of the solution of its problem.
-    pub(super) fn finish(
-        self,
-        solution: Solution,
-        problem: &DualProblem,
-        matrix: &KernelMatrix,
-    ) -> Solution {
+    fn finish(self, solution: Solution, problem: &DualProblem, matrix: &KernelMatrix) -> Solution {
         let largest = || matrix.diagonal().iter().fold(0.0f64, |a, &b| a.max(b));
         match self {
             Margin::Soft { .. } => solution,
             Margin::Nu(_) => normalized(solution, problem, largest()),
         }
+    }
+}
+
+/// The problem of one machine of a classifier.
+#[derive(Clone, Debug)]
+pub(crate) struct Posed {
+    /// The row behind each variable.
+    pub rows: Vec<usize>,
+    pub problem: DualProblem,
+    margin: Margin,
+}
+
+impl Posed {
+    /// Makes the machine of the solution.
+    pub fn finish(&self, solution: Solution, matrix: &KernelMatrix) -> Solution {
+        self.margin.finish(solution, &self.problem, matrix)
     }
 }
 
@@ -261,21 +272,20 @@ impl<'a> Training<'a> {
         }
     }
 
-    /// Returns the problem of some rows, of which those of one class are positive.
-    pub(super) fn problem(
-        &self,
-        rows: &[usize],
-        positive: usize,
-        margin: Margin,
-    ) -> Result<DualProblem> {
+    /// Poses the problem of some rows, of which those of one class are positive.
+    pub(super) fn pose(&self, rows: Vec<usize>, positive: usize, margin: Margin) -> Result<Posed> {
         let signs: Vec<bool> = (rows.iter())
             .map(|&row| self.labels[row] == positive)
             .collect();
-        let mut problem = margin.problem(&signs, &take(self.cost, rows))?;
+        let mut problem = margin.problem(&signs, &take(self.cost, &rows))?;
         if let Some(start) = self.start {
-            problem.start = take(start, rows);
+            problem.start = take(start, &rows);
         }
-        Ok(problem)
+        Ok(Posed {
+            rows,
+            problem,
+            margin,
+        })
     }
 
     /// Trains, in a pool if that is worth while.

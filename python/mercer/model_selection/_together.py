@@ -1,0 +1,392 @@
+"""Fits planned together: what is to be trained, on common rows, and who gets which result."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from mercer import _core
+from mercer._data import RowsLike, length, make_samples, take_rows
+from mercer.kernels._kernel import Kernel
+from mercer.svm._base import BaseKernelMachine
+from mercer.svm._classifier import BaseClassifier
+from mercer.svm._regressor import BaseRegressor
+from mercer.svm._shared import Collected, FitLike, Known, Request, open_desk
+
+__all__ = ["Together", "machine_of"]
+
+#: Rows to train on and rows to test, by number.
+Split: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def machine_of(estimator: Any) -> BaseKernelMachine | None:
+    """Return the machine that an estimator is or ends in, None if it is none of this package."""
+    if isinstance(estimator, Pipeline) and estimator.steps:
+        estimator = estimator.steps[-1][1]
+    return estimator if isinstance(estimator, BaseKernelMachine) else None
+
+
+@dataclass(frozen=True)
+class _Supplied:
+    """What the core found for a machine, its rows numbered as the machine knows them."""
+
+    support: NDArray[np.int32]
+    n_support: NDArray[np.int32]
+    dual_coef: NDArray[np.float64]
+    intercept: NDArray[np.float64]
+    reports: list[_core.Report]
+    histories: list[NDArray[np.float64]]
+    epsilon: float | None
+    squared_radius: float | None = None
+    diagonal: float | None = None
+
+
+@dataclass
+class _Place:
+    """The rows of one split, after preprocessing."""
+
+    #: The rows to train on and to test, as machines are given them.
+    train: RowsLike
+    test: RowsLike
+    #: Their numbers in the common rows.
+    train_at: NDArray[np.int64]
+    test_at: NDArray[np.int64]
+
+
+@dataclass
+class _Entry:
+    """A request, and its result when it is known."""
+
+    place: _Place
+    request: Request
+    result: _core.SearchFit | None = None
+
+
+@dataclass
+class _Data:
+    """Common rows, and what is to be trained on them."""
+
+    rows: RowsLike
+    #: Where the splits on these rows are, by number.
+    places: Mapping[int, _Place]
+    entries: list[_Entry] = field(default_factory=list)
+
+
+class Together:
+    """The desk of a search: collects what is to be trained, trains it, and hands results out.
+
+    `trains_too` says whether rows that were trained on will be predicted as well.
+    """
+
+    def __init__(self, *, trains_too: bool = False) -> None:
+        self.trains_too = trains_too
+        #: The seconds of each fit that was planned, in the order of candidates, then splits.
+        self.seconds: list[float] = []
+        self._entries: dict[Any, list[_Entry]] = {}
+        self._served: list[list[Known]] = []
+
+    # Collecting
+
+    def plan(
+        self,
+        estimator: Any,
+        candidates: Sequence[Mapping[str, Any]],
+        data: tuple[RowsLike, Any, Mapping[str, Any]],
+        splits: Sequence[Split],
+    ) -> None:
+        """Train an estimator with the parameters of each candidate on each split.
+
+        `data` are the rows, the targets and what else goes to ``fit``. What cannot be shared is
+        left to be trained when it is asked for.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            sets: dict[Any, _Data] = {}
+            planned = [
+                self._collect(sets, estimator, parameters, data, split_number, splits)
+                for parameters in candidates
+                for split_number in range(len(splits))
+            ]
+        for common in sets.values():
+            _train(common, self.trains_too)
+        for entry in planned:
+            self.seconds.append(entry.result.seconds if entry and entry.result else 0.0)
+
+    def _collect(
+        self,
+        sets: dict[Any, _Data],
+        estimator: Any,
+        parameters: Mapping[str, Any],
+        data: tuple[RowsLike, Any, Mapping[str, Any]],
+        number: int,
+        splits: Sequence[Split],
+    ) -> _Entry | None:
+        """Find out what a candidate trains on a split; None if that cannot be shared."""
+        try:
+            candidate = clone(estimator).set_params(**clone(dict(parameters), safe=False))
+            machine = machine_of(candidate)
+            if machine is None or getattr(machine, "probability", False):
+                return None
+            if not isinstance(machine._given_kernel(), Kernel):
+                return None
+            place, common = _place_of(sets, candidate, parameters, data[:2], number, splits)
+            train = splits[number][0]
+            arguments = _cut(candidate, data[2], train, length(data[0]) or 0)
+            target = None if data[1] is None else take_rows(data[1], train)
+            with open_desk(_Collecting()):
+                machine.fit(place.train, target, **arguments)
+        except Collected as collected:
+            entry = _Entry(place, collected.request)
+            common.entries.append(entry)
+            self._entries.setdefault(_signature(collected.request.machine), []).append(entry)
+            return entry
+        except Exception:  # whoever fits it alone will hear of it
+            return None
+        return None
+
+    # Handing out
+
+    def serve(self, request: Request) -> FitLike | None:
+        """Return what was found for a request."""
+        for entry in self._entries.get(_signature(request.machine), ()):
+            if entry.result is not None and _same_request(request, entry.request):
+                machine = request.machine
+                known = list(_known(entry, request, self.trains_too))
+                machine._fit_known = known
+                self._served.append(known)
+                return _supplied(entry)
+        return None
+
+    def close(self) -> None:
+        """Let machines forget predictions that were for the search only."""
+        for known in self._served:
+            known.clear()
+        self._served.clear()
+        self._entries.clear()
+
+
+class _Collecting:
+    """The desk that ends a fit when it is about to train."""
+
+    def serve(self, request: Request) -> FitLike | None:
+        raise Collected(request)
+
+
+def _place_of(
+    sets: dict[Any, _Data],
+    candidate: Any,
+    parameters: Mapping[str, Any],
+    data: tuple[RowsLike, Any],
+    number: int,
+    splits: Sequence[Split],
+) -> tuple[_Place, _Data]:
+    """Return where a split is, and the common rows; make them if they are not there yet."""
+    X, y = data
+    before = _preprocessing(candidate, parameters)
+    if before is None:
+        if None not in sets:
+            places, rows = _common_places(X, y, splits)
+            sets[None] = _Data(rows, dict(enumerate(places)))
+        return sets[None].places[number], sets[None]
+    key = (before[0], number)
+    if key not in sets:
+        train, test = splits[number]
+        target = None if y is None else take_rows(y, train)
+        fitted = before[1]
+        train_rows = fitted.fit_transform(take_rows(X, train), target)
+        test_rows = fitted.transform(take_rows(X, test))
+        place = _Place(
+            train_rows,
+            test_rows,
+            np.arange(len(train), dtype=np.int64),
+            np.arange(len(train), len(train) + len(test), dtype=np.int64),
+        )
+        stack = sp.vstack if sp.issparse(train_rows) else np.vstack
+        sets[key] = _Data(stack([train_rows, test_rows]), {number: place})
+    return sets[key].places[number], sets[key]
+
+
+def _preprocessing(candidate: Any, parameters: Mapping[str, Any]) -> tuple[Any, Any] | None:
+    """Return what comes before the machine, with a key for its parameters; None if nothing does."""
+    if not isinstance(candidate, Pipeline) or len(candidate.steps) == 1:
+        return None
+    last = candidate.steps[-1][0]
+    own = sorted(
+        (name, repr(value))
+        for name, value in parameters.items()
+        if name != last and not name.startswith(last + "__")
+    )
+    return tuple(own), candidate[:-1]
+
+
+def _common_places(X: RowsLike, y: Any, splits: Sequence[Split]) -> tuple[list[_Place], RowsLike]:
+    """Return the places of all splits in rows that are in a good order for pairs of classes."""
+    n_rows = length(X) or 0
+    fold = np.zeros(n_rows, dtype=np.int64)
+    for number, (_, test) in enumerate(splits):
+        fold[test] = number
+    labels = np.zeros(n_rows, dtype=np.int64)
+    if y is not None and np.ndim(y) == 1:
+        classes, numbers = np.unique(np.asarray(y), return_inverse=True)
+        if len(classes) < n_rows / 10:
+            labels = numbers
+    order = np.lexsort((fold, labels))
+    position = np.empty(n_rows, dtype=np.int64)
+    position[order] = np.arange(n_rows)
+    places = [
+        _Place(take_rows(X, train), take_rows(X, test), position[train], position[test])
+        for train, test in splits
+    ]
+    return places, take_rows(X, order)
+
+
+def _cut(
+    candidate: Any, arguments: Mapping[str, Any], train: NDArray[np.intp], n_rows: int
+) -> dict[str, Any]:
+    """Return what else goes to ``fit`` of the machine, for the rows to train on."""
+    prefix = candidate.steps[-1][0] + "__" if isinstance(candidate, Pipeline) else ""
+    cut = {}
+    for name, value in arguments.items():
+        if not name.startswith(prefix):
+            raise ValueError(f"{name} is not for the machine")
+        whole = value is not None and np.ndim(value) >= 1 and len(value) == n_rows
+        cut[name.removeprefix(prefix)] = take_rows(value, train) if whole else value
+    return cut
+
+
+# Training
+
+
+def _train(common: _Data, trains_too: bool) -> None:
+    """Train all that is to be trained on common rows."""
+    if not common.entries:
+        return
+    first = common.entries[0].request.machine
+    rows = _as_trained(common, first)
+    if rows is None:
+        return
+    n_rows = rows.shape[0]
+    fits = []
+    for entry in common.entries:
+        request, place = entry.request, entry.place
+        at = place.train_at[request.keep]
+        cost = np.zeros(n_rows)
+        cost[at] = request.problem.cost
+        target = request.problem.target
+        if target is not None:
+            spread = np.zeros(n_rows, dtype=target.dtype)
+            spread[at] = target
+            target = spread
+        asked = np.concatenate([place.test_at, at]) if trains_too else place.test_at
+        formulation, kernel = request.problem.formulation, request.kernel._build()
+        fits.append((formulation, kernel, target, cost, asked, request.settings))
+    try:
+        found = _core.search(make_samples(rows), fits, first._settings(None))
+    except TypeError:  # a machine that shares nothing
+        return
+    for entry, result in zip(common.entries, found, strict=True):
+        entry.result = result
+
+
+def _as_trained(common: _Data, machine: Any) -> Any:
+    """Return the common rows as machines see theirs, None if they see others."""
+    checker = clone(machine)
+    rows = checker._check_rows(common.rows)
+    for entry in {id(entry.place): entry for entry in common.entries}.values():
+        request = entry.request
+        if not _equal(rows[entry.place.train_at[request.keep]], request.rows):
+            return None
+    return rows
+
+
+# Handing out
+
+
+def _signature(machine: Any) -> Any:
+    """Return the parameters of a machine as a key."""
+    parameters = machine.get_params(deep=False)
+    return type(machine), tuple((name, repr(value)) for name, value in parameters.items())
+
+
+def _same_request(request: Request, planned: Request) -> bool:
+    """Tell whether a machine is about to train what was planned."""
+    problem, other = request.problem, planned.problem
+    same = request.kernel == planned.kernel and np.array_equal(problem.cost, other.cost)
+    if not same or (problem.target is None) != (other.target is None):
+        return False
+    if problem.target is not None and not np.array_equal(problem.target, other.target):
+        return False
+    return _equal(request.rows, planned.rows)
+
+
+def _equal(rows: Any, others: Any) -> bool:
+    """Tell whether two matrices are the same."""
+    if rows.shape != others.shape or rows.dtype != others.dtype:
+        return False
+    if sp.issparse(rows) != sp.issparse(others):
+        return False
+    if not sp.issparse(rows):
+        return bool(np.array_equal(rows, others))
+    parts = ("indptr", "indices", "data")
+    return all(np.array_equal(getattr(rows, part), getattr(others, part)) for part in parts)
+
+
+def _supplied(entry: _Entry) -> _Supplied:
+    """Return a result with the rows numbered as the machine knows them, in its order."""
+    assert entry.result is not None
+    fit, request = entry.result.fit, entry.request
+    at = entry.place.train_at[request.keep]
+    number = np.empty(int(at.max()) + 1, dtype=np.int32)
+    number[at] = np.arange(len(at))
+    support = number[fit.support]
+    classes = np.repeat(np.arange(len(fit.n_support)), fit.n_support)
+    order = np.lexsort((support, classes))
+    return _Supplied(
+        support=support[order],
+        n_support=fit.n_support.copy(),
+        dual_coef=np.ascontiguousarray(fit.dual_coef[:, order]),
+        intercept=fit.intercept.copy(),
+        reports=fit.reports,
+        histories=fit.histories,
+        epsilon=fit.epsilon,
+    )
+
+
+def _known(entry: _Entry, request: Request, trains_too: bool) -> tuple[Known, ...]:
+    """Return the predictions that a search has found on the way."""
+    machine, place = request.machine, entry.place
+    assert entry.result is not None
+    values = entry.result.values
+    if isinstance(machine, BaseClassifier):
+        n_classes = len(entry.result.fit.n_support)
+        predictions: NDArray[Any] = _core.winners(values, n_classes, machine._fit_multiclass)
+    elif isinstance(machine, BaseRegressor):
+        predictions = values[:, 0]
+    else:
+        return ()
+    n_test = len(place.test_at)
+    blocks = [(place.test, predictions[:n_test])]
+    if trains_too and len(request.keep) == len(place.train_at):
+        blocks.append((place.train, predictions[n_test:]))
+    return tuple(_numbers(rows, predictions) for rows, predictions in blocks)
+
+
+def _numbers(rows: RowsLike, predictions: NDArray[Any]) -> Known:
+    """Return predictions of rows that are an array; others will not be recognised."""
+    return Known(rows if isinstance(rows, np.ndarray) else np.empty(0), predictions)
+
+
+def all_of(splits: Iterator[Any]) -> list[Split]:
+    """Return splits with their rows as numbers."""
+    return [(_as_numbers(train), _as_numbers(test)) for train, test in splits]
+
+
+def _as_numbers(rows: Any) -> NDArray[np.intp]:
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows

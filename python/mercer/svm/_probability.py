@@ -1,0 +1,67 @@
+"""Probabilities of classes: held-out values, found together with the fit itself."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer import _core
+from mercer.svm._shared import FitLike, Request
+from mercer.svm._sources import source_of
+
+__all__ = ["Calibrating", "held_out"]
+
+#: Parts of which each is held out once.
+_FOLDS = 5
+
+
+def held_out(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the rows that are held out in turn: of each class every fifth.
+
+    The only row of a class is never held out.
+    """
+    rank = np.empty(len(labels), dtype=np.int64)
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        rank[rows] = np.arange(len(rows)) % _FOLDS if len(rows) > 1 else -1
+    parts = [np.flatnonzero(rank == fold) for fold in range(_FOLDS)]
+    return [part for part in parts if len(part)]
+
+
+class Calibrating:
+    """A desk that trains a classifier and, from its solution, those without a part of the rows."""
+
+    def __init__(self) -> None:
+        #: The slopes and constants of the sigmoids.
+        self.sigmoids: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+
+    def serve(self, request: Request) -> FitLike | None:
+        """Train, and fit the sigmoids."""
+        problem, labels = request.problem, request.problem.target
+        parts = held_out(labels)
+        source = source_of(request.kernel)
+        # The folds are more machines.
+        given = source.training(request.rows, request.settings, _FOLDS * (int(labels.max()) + 1))
+        nothing = np.empty(0, dtype=np.int64)
+        fits: list[Any] = []
+        for part in [nothing, *parts]:
+            cost = problem.cost.copy()
+            cost[part] = 0.0
+            fits.append((problem.formulation, given.kernel, labels, cost, part, request.settings))
+        # The problems of pairs of classes are small, and those of a fold on other rows: they gain
+        # more by being solved side by side.
+        n_classes, multiclass = int(labels.max()) + 1, request.machine._fit_multiclass
+        in_order = n_classes == 2 or multiclass == "ovr"
+        whole, *others = _core.search(given.samples, fits, request.settings, in_order=in_order)
+        if whole is None:
+            return None  # whoever trains it alone hears why
+        if any(other is None for other in others):
+            raise ValueError(
+                "probability=True trains on four fifths of the rows as well, where this is not "
+                "possible: lower nu, or give more rows of each class"
+            )
+        values = np.concatenate([other.values for other in others if other is not None])
+        rows = np.concatenate(parts)
+        slopes, constants = _core.calibrate(values, labels[rows], n_classes, multiclass)
+        self.sigmoids = slopes, constants
+        return whole.fit

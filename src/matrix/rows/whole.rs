@@ -1,0 +1,202 @@
+//! The whole matrix, computed once for many problems over parts of the same samples.
+//!
+//! A grid search asks for the same rows again and again: for every cost, fold and pair of classes.
+//! So all values are computed once, in `f32`, half of them by symmetry, and kept. A problem over all
+//! samples reads them where they lie; one over some of them copies the entries it needs, which lie
+//! together where the samples are in a good order. Values in `f64`, which few problems need, are
+//! computed as for any other matrix.
+
+use super::source::{RowSource, Terms};
+use crate::data::Samples;
+use crate::error::{Polled, Stop};
+use crate::kernel::{Columns, Kernel};
+use crate::matrix::cache::RowCache;
+use crate::matrix::description::Description;
+use crate::matrix::order::Order;
+use std::ops::Range;
+
+/// Multiplications behind a kernel value from which it is cheaper to pick the values of a block from
+/// its rows, a cache line each, than to compute them.
+const COSTLY: usize = 48;
+
+/// All kernel values of some samples, for kernels evaluated in tiles.
+#[derive(Debug)]
+pub(crate) struct Whole<'a> {
+    all: Description<'a>,
+    rows: RowCache<f32>,
+    costly: bool,
+}
+
+impl<'a> Whole<'a> {
+    /// Computes the matrix of rows `index` of `samples`; None if `f32` is of no use for it, if the kernel
+    /// is not evaluated in tiles, or if it takes more than so many bytes.
+    pub fn new(
+        kernel: &Kernel,
+        samples: &'a Samples,
+        index: Vec<usize>,
+        bytes: usize,
+        stop: Stop,
+    ) -> Polled<Option<Self>> {
+        let size = index.len();
+        let fits = size.saturating_mul(size + 16).saturating_mul(4) <= bytes;
+        if !kernel.is_tiled() || kernel.may_be_indefinite() || !fits {
+            return Ok(None);
+        }
+        let all = Description::new(kernel, samples, index)?;
+        if all.profile.single_noise.is_infinite() {
+            return Ok(None);
+        }
+        let mut rows = RowCache::<f32>::new(size, size, usize::MAX)?;
+        let slots = (0..size as u32).map(|row| rows.insert(row));
+        let slots = slots.collect::<crate::error::Result<Vec<u32>>>()?;
+        if rows.len() < size {
+            return Ok(None); // the system refused some of the memory
+        }
+        let columns = Columns::<f32>::new(kernel, all.centred(), &all.index)?;
+        let packed = columns.pack_rows(samples, &all.index)?;
+        let computed = rows.try_fill(&slots, size, |lines| {
+            columns.fill_symmetric(&packed, lines, stop)
+        })?;
+        all.count(computed);
+        let costly = samples.work_of_matrix(size) / (size * size).max(1) > COSTLY;
+        Ok(Some(Whole { all, rows, costly }))
+    }
+
+    /// Describes the matrix of some of the variables.
+    pub(in crate::matrix) fn describe(
+        &'a self,
+        variables: &[usize],
+    ) -> (Description<'a>, Part<'a>) {
+        let complete = variables.len() == self.all.len() && variables.iter().is_sorted();
+        let mut runs: Vec<Range<usize>> = Vec::new();
+        for &variable in variables {
+            match runs.last_mut() {
+                Some(run) if run.end == variable => run.end += 1,
+                _ => runs.push(variable..variable + 1),
+            }
+        }
+        let part = Part {
+            whole: self,
+            variables: variables.to_vec(),
+            runs,
+            complete,
+        };
+        (self.all.part(variables), part)
+    }
+
+    /// Returns how many kernel values have been computed.
+    pub fn evaluations(&self) -> u64 {
+        self.all.evaluations()
+    }
+
+    pub fn row(&self, variable: usize) -> &[f32] {
+        self.rows.row(variable as u32)
+    }
+}
+
+/// Some of the variables of a whole matrix.
+#[derive(Clone, Debug)]
+pub(crate) struct Part<'a> {
+    whole: &'a Whole<'a>,
+    variables: Vec<usize>,
+    /// The same, as runs of neighbours.
+    runs: Vec<Range<usize>>,
+    /// Whether these are all of them, in order.
+    complete: bool,
+}
+
+/// The rows of a part.
+pub(super) struct PartRows<'a> {
+    part: &'a Part<'a>,
+    own: Box<dyn RowSource<f32> + 'a>,
+}
+
+impl<'a> PartRows<'a> {
+    /// `own` is what the rows would come from if there were no whole matrix.
+    pub fn new(part: &'a Part<'a>, own: Box<dyn RowSource<f32> + 'a>) -> Self {
+        PartRows { part, own }
+    }
+}
+
+impl RowSource<f32> for PartRows<'_> {
+    fn fill(
+        &mut self,
+        order: &Order,
+        variables: &[u32],
+        positions: Range<usize>,
+        out: &mut [&mut [f32]],
+        _stop: Stop,
+    ) -> Polled<()> {
+        let part = self.part;
+        for (&variable, out) in variables.iter().zip(out) {
+            let row = part.whole.row(part.variables[variable as usize]);
+            if order.is_natural() && positions == (0..order.len()) {
+                let mut rest = &mut **out;
+                for run in &part.runs {
+                    let (here, after) = rest.split_at_mut(run.len());
+                    here.copy_from_slice(&row[run.clone()]);
+                    rest = after;
+                }
+                continue;
+            }
+            for (entry, &column) in out.iter_mut().zip(&order.variables()[positions.clone()]) {
+                *entry = row[part.variables[column as usize]];
+            }
+        }
+        Ok(())
+    }
+
+    fn block(
+        &mut self,
+        variables: &[u32],
+        out: &mut [f32],
+        stride: usize,
+        stop: Stop,
+    ) -> Polled<()> {
+        let Part { whole, .. } = self.part;
+        if !whole.costly {
+            return self.own.block(variables, out, stride, stop);
+        }
+        let index: Vec<usize> = (variables.iter())
+            .map(|&variable| self.part.variables[variable as usize])
+            .collect();
+        for (out, &row) in out.chunks_mut(stride).zip(&index) {
+            let row = whole.row(row);
+            for (entry, &column) in out.iter_mut().zip(&index) {
+                *entry = row[column];
+            }
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        order: &Order,
+        terms: &Terms,
+        start: usize,
+        sums: &mut [f64],
+        stop: Stop,
+    ) -> Polled<()> {
+        self.own.add(order, terms, start, sums, stop)
+    }
+
+    fn product(&mut self, beta: &[f64], at: &[u32], stop: Stop) -> Polled<Vec<f64>> {
+        self.own.product(beta, at, stop)
+    }
+
+    fn reordered(&mut self) {
+        self.own.reordered();
+    }
+
+    fn is_precious(&self) -> bool {
+        true
+    }
+
+    fn lends(&self) -> bool {
+        self.part.complete
+    }
+
+    fn lend(&self, variable: u32) -> Option<&[f32]> {
+        (self.part.complete).then(|| self.part.whole.row(variable as usize))
+    }
+}

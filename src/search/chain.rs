@@ -1,0 +1,185 @@
+//! Chain: fits one after another, each starting from the solution of the last.
+
+use super::fit::{Fit, Fitted, Formulation, Part};
+use super::seed::seed;
+use super::stage::{Places, Stage};
+use crate::error::{Halt, Result};
+use crate::matrix::{KernelMatrix, KernelRows};
+use crate::qp::{DualProblem, Image, Monitor, Solution, Solver};
+use ndarray::Array2;
+use std::time::Instant;
+
+/// What is known of the last solution of a machine.
+struct Last {
+    places: Places,
+    problem: DualProblem,
+    intercepts: [f64; 2],
+    image: Image,
+}
+
+/// Fits on one stage.
+pub(super) struct Chain<'a> {
+    stage: &'a Stage<'a>,
+    /// The last solution of each machine.
+    last: Vec<Option<Last>>,
+    bytes: usize,
+    monitor: &'a dyn Monitor,
+}
+
+impl<'a> Chain<'a> {
+    /// Begins a chain in which a solve may take so many bytes for rows.
+    pub fn new(stage: &'a Stage<'a>, bytes: usize, monitor: &'a dyn Monitor) -> Self {
+        Chain {
+            stage,
+            last: Vec::new(),
+            bytes,
+            monitor,
+        }
+    }
+
+    /// Fits, starting from the last solution if there is one.
+    ///
+    /// # Errors
+    /// If the fit is not possible: see [`Fit::pose`].
+    pub fn fit(&mut self, fit: &Fit) -> Result<Fitted> {
+        let started = Instant::now();
+        let pose = fit.pose(self.stage.samples())?;
+        if self.last.len() != pose.parts.len() {
+            self.last.clear();
+            self.last.resize_with(pose.parts.len(), || None);
+        }
+        let mut values = Array2::zeros((fit.asked.len(), pose.parts.len()));
+        let mut solutions = Vec::with_capacity(pose.parts.len());
+        for (machine, part) in pose.parts.iter().enumerate() {
+            self.monitor.machine(machine, pose.parts.len());
+            let places = self.stage.places(part.rows(), &fit.asked);
+            let solver = self.solver(fit, &places, started);
+            let matrix = self.stage.matrix(&places)?;
+            let (raw, image) = self.solve(machine, part, &places, &matrix, solver)?;
+            let beta = raw.beta.clone();
+            let finished = part.finish(places.own_solution(raw), &matrix);
+            let asked = Asked {
+                fit,
+                places: &places,
+                matrix: &matrix,
+                beta: &beta,
+                image: &image,
+                finished: &finished,
+            };
+            let column = values.column_mut(machine);
+            column
+                .into_iter()
+                .zip(asked.values(self.monitor)?)
+                .for_each(|(v, value)| *v = value);
+            solutions.push(finished);
+        }
+        let (machines, epsilon) = fit.assemble(&pose, solutions);
+        Ok(Fitted {
+            machines,
+            epsilon,
+            values,
+            seconds: started.elapsed().as_secs_f64(),
+        })
+    }
+
+    /// Returns the solver for a problem with these places.
+    fn solver(&self, fit: &Fit, places: &Places, started: Instant) -> Solver {
+        let mut solver = fit.solver.since(started);
+        *solver.cache_bytes_mut() = Some(self.bytes);
+        if let (Solver::Smo(smo), true) = (&mut solver, places.is_complete()) {
+            // Rows are read where they lie, in their order.
+            smo.shrinking = false;
+        }
+        solver
+    }
+
+    /// Solves the problem of a machine, over all of its places.
+    fn solve(
+        &mut self,
+        machine: usize,
+        part: &Part,
+        places: &Places,
+        matrix: &KernelMatrix,
+        solver: Solver,
+    ) -> Result<(Solution, Option<Image>)> {
+        let mut problem = places.put(part.problem());
+        let mut image = None;
+        if let Some(last) = self.last[machine].take()
+            && last.places.rows == places.rows
+        {
+            let mut known = last.image;
+            if seed(&mut problem, &last.problem, last.intercepts, &mut known) {
+                image = Some(known);
+            }
+        }
+        let mut rows = KernelRows::new(matrix);
+        let (solution, image) = solver.solve_from(&problem, &mut rows, image, self.monitor)?;
+        self.last[machine] = image.clone().map(|image| Last {
+            places: places.clone(),
+            problem,
+            intercepts: solution.intercepts,
+            image,
+        });
+        Ok((solution, image))
+    }
+}
+
+/// Decision values that are asked for.
+struct Asked<'a> {
+    fit: &'a Fit,
+    places: &'a Places,
+    matrix: &'a KernelMatrix<'a>,
+    /// The coefficients on the stage, and their image.
+    beta: &'a [f64],
+    image: &'a Option<Image>,
+    /// The machine made of them.
+    finished: &'a Solution,
+}
+
+impl Asked<'_> {
+    /// Returns the values: from the image where only their sign is of use and that is certain, else
+    /// computed in f64.
+    fn values(&self, monitor: &dyn Monitor) -> Result<Vec<f64>> {
+        let scale = self.scale();
+        let signs = matches!(self.fit.formulation, Formulation::Classifier { .. });
+        let mut values = vec![0.0; self.places.asked.len()];
+        let mut open: Vec<(usize, u32)> = Vec::new();
+        for (i, &at) in self.places.asked.iter().enumerate() {
+            let known = self
+                .image
+                .as_ref()
+                .map(|image| (image.values[at], image.errors[at]));
+            match known {
+                Some((value, error))
+                    if signs && (scale * value + self.finished.intercept).abs() > scale * error =>
+                {
+                    values[i] = scale * value + self.finished.intercept;
+                }
+                _ => open.push((i, at as u32)),
+            }
+        }
+        let at: Vec<u32> = open.iter().map(|&(_, at)| at).collect();
+        match self.matrix.product(self.beta, &at, &|| monitor.stop()) {
+            Ok(exact) => {
+                for (&(i, _), exact) in open.iter().zip(exact) {
+                    values[i] = scale * exact + self.finished.intercept;
+                }
+            }
+            // Whoever stops it has no use for the values.
+            Err(Halt::Stopped) => {}
+            Err(Halt::Failed(error)) => return Err(error),
+        }
+        Ok(values)
+    }
+
+    /// Returns what the coefficients were multiplied by to make the machine.
+    fn scale(&self) -> f64 {
+        let own = self.places.own(self.beta);
+        let pairs = own.iter().zip(&self.finished.beta);
+        let largest = pairs.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+        match largest {
+            Some((before, after)) if *before != 0.0 => after / before,
+            _ => 1.0,
+        }
+    }
+}

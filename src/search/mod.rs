@@ -1,0 +1,28 @@
+//! Many fits on one kernel: grids of parameters, folds, leaving one out, probabilities.
+//!
+//! Labels and costs live in the problem, so the rows of K serve every cost, fold and pair of classes.
+//! What fits have in common is done once:
+//!
+//! | file | what is shared |
+//! |---|---|
+//! | `fit` | a fit: which machine, on which rows, and whose decision values are wanted |
+//! | `stage` | the whole kernel matrix; held-out rows are variables fixed at zero, whose decision value is (K beta)_i + b, so that nothing is left to predict |
+//! | `seed` | a solution as the start of another problem: bounds are kept as bounds, sums repaired |
+//! | `chain` | fits on the same rows one after another, from low costs to high |
+//! | `plan` | chains side by side, kernel after kernel |
+//!
+//! And what is made of held-out values: `sigmoid`, `coupling` and `calibration` make probabilities.
+
+mod calibration;
+mod chain;
+mod coupling;
+mod fit;
+mod plan;
+mod seed;
+mod sigmoid;
+mod stage;
+
+pub use calibration::Calibration;
+pub use fit::{Fit, Fitted, Formulation};
+pub use plan::Plan;
+pub use sigmoid::Sigmoid;

@@ -1,0 +1,292 @@
+//! Plan: which fits share what, and in which order they are done.
+//!
+//! Fits with the same kernel share its matrix. Those on the same rows make a chain, from low costs to
+//! high: each starts from the solution of the last. Chains are done side by side, each on one thread;
+//! where there are fewer chains than threads, one after another on all of them.
+
+use super::chain::Chain;
+use super::fit::{Fit, Fitted, Formulation};
+use super::stage::Stage;
+use crate::data::Samples;
+use crate::error::{Error, Halt, Result};
+use crate::matrix::fair_share;
+use crate::model::Margin;
+use crate::qp::{Monitor, Unwatched};
+use crate::simd::threads;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// Bytes of matrices that are held at a time, if one alone does not take more: enough to keep all
+/// threads busy until the last chain of a kernel is done.
+const AT_A_TIME: usize = 1 << 29;
+
+/// Many fits on the same samples.
+///
+/// ```
+/// use mercer::formulation::{Intercept, Loss};
+/// use mercer::search::{Fit, Formulation, Plan};
+/// use mercer::{Kernel, Samples, model::{Margin, Multiclass}, qp::Solver};
+/// let x = ndarray::array![[0.0], [1.0], [5.0], [6.0]];
+/// let samples = Samples::try_from(x.view())?;
+/// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
+/// let fit = |cost: f64, out: usize| Fit {
+///     formulation: Formulation::Classifier { margin, multiclass: Multiclass::OneVsOne },
+///     kernel: Kernel::linear(),
+///     labels: vec![0, 0, 1, 1],
+///     target: vec![],
+///     cost: (0..4).map(|row| if row == out { 0.0 } else { cost }).collect(),
+///     asked: vec![out],
+///     solver: Solver::default(),
+/// };
+/// let fits: Vec<Fit> = (0..8).map(|i| fit(if i < 4 { 1.0 } else { 10.0 }, i % 4)).collect();
+/// let fitted = Plan::new(&samples).run(&fits);
+/// let held_out = fitted[4].as_ref().unwrap().values[[0, 0]];
+/// assert!((held_out + 1.5).abs() < 1e-9); // between 1 and 5, the row at 0 has the value -1.5
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Plan<'a> {
+    samples: &'a Samples,
+    bytes: Option<usize>,
+    monitor: &'a dyn Monitor,
+    done: &'a (dyn Fn(usize) + Sync),
+    in_order: bool,
+}
+
+impl std::fmt::Debug for Plan<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plan")
+            .field("samples", self.samples)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Plan<'a> {
+    /// Plans fits on these samples.
+    ///
+    /// ```
+    /// # use mercer::{Samples, search::Plan};
+    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
+    /// assert!(Plan::new(&samples).run(&[]).is_empty());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn new(samples: &'a Samples) -> Self {
+        Plan {
+            samples,
+            bytes: None,
+            monitor: &Unwatched,
+            done: &|_| {},
+            in_order: false,
+        }
+    }
+
+    /// Sets the bytes for kernel values; None for a fair share of the free memory.
+    ///
+    /// ```
+    /// # use mercer::{Samples, search::Plan};
+    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
+    /// assert!(Plan::new(&samples).bytes(1 << 20).run(&[]).is_empty());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn bytes(mut self, bytes: impl Into<Option<usize>>) -> Self {
+        self.bytes = bytes.into();
+        self
+    }
+
+    /// Sets who watches; what stops one fit stops all.
+    ///
+    /// ```
+    /// # use mercer::{Samples, qp::Unwatched, search::Plan};
+    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
+    /// assert!(Plan::new(&samples).monitor(&Unwatched).run(&[]).is_empty());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn monitor(mut self, monitor: &'a dyn Monitor) -> Self {
+        self.monitor = monitor;
+        self
+    }
+
+    /// Sets what is told the number of each fit that is done, from any thread.
+    ///
+    /// ```
+    /// # use mercer::{Samples, search::Plan};
+    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
+    /// let told = |fit: usize| println!("{fit} is done");
+    /// assert!(Plan::new(&samples).done(&told).run(&[]).is_empty());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn done(mut self, done: &'a (dyn Fn(usize) + Sync)) -> Self {
+        self.done = done;
+        self
+    }
+
+    /// Does fits with the same kernel one after another in the order in which they are given, each
+    /// starting from the solution of the last. That pays for a few fits on almost the same rows.
+    ///
+    /// ```
+    /// # use mercer::{Samples, search::Plan};
+    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
+    /// assert!(Plan::new(&samples).in_order().run(&[]).is_empty());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn in_order(mut self) -> Self {
+        self.in_order = true;
+        self
+    }
+
+    /// Does all fits, on the threads of the current rayon pool, or of one of its own if there is none.
+    /// A fit that is not possible has an error; the others do not mind.
+    ///
+    /// ```
+    /// # use mercer::{Samples, search::Plan};
+    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
+    /// assert!(Plan::new(&samples).run(&[]).is_empty());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn run(&self, fits: &[Fit]) -> Vec<Result<Fitted>> {
+        let mut results: Vec<Option<Result<Fitted>>> = fits.iter().map(|_| None).collect();
+        let kernels: Vec<Vec<usize>> = grouped(fits.iter().map(|fit| format!("{:?}", fit.kernel)));
+        let work = self.samples.work_of_matrix(self.samples.rows());
+        let found = threads::call(work.saturating_mul(fits.len()), || {
+            let size = self.samples.rows().saturating_pow(2).saturating_mul(4);
+            let batch = (AT_A_TIME / size.max(1)).max(1);
+            let batches = kernels.chunks(batch);
+            batches
+                .flat_map(|kernels| self.batch(fits, kernels))
+                .collect::<Vec<_>>()
+        });
+        for (fit, result) in found {
+            results[fit] = Some(result);
+        }
+        let result = |result: Option<_>| result.expect("every fit is in one chain");
+        results.into_iter().map(result).collect()
+    }
+
+    /// Does the fits of some kernels.
+    fn batch(&self, fits: &[Fit], kernels: &[Vec<usize>]) -> Vec<(usize, Result<Fitted>)> {
+        let bytes = self.bytes.unwrap_or_else(fair_share);
+        let stage = |group: &Vec<usize>| {
+            let kernel = &fits[group[0]].kernel;
+            Stage::new(kernel, self.samples, bytes / kernels.len(), &|| {
+                self.monitor.stop()
+            })
+        };
+        let stages: Vec<_> = kernels.iter().map(stage).collect();
+        let mut chains: Vec<(usize, Vec<usize>)> = Vec::new();
+        for (at, group) in kernels.iter().enumerate() {
+            if self.in_order {
+                chains.push((at, group.clone()));
+                continue;
+            }
+            let same = grouped(group.iter().map(|&fit| rows_of(&fits[fit])));
+            chains.extend(same.into_iter().map(|chain| {
+                let mut chain: Vec<usize> = chain.into_iter().map(|i| group[i]).collect();
+                chain.sort_by(|&a, &b| rank(&fits[a]).total_cmp(&rank(&fits[b])));
+                (at, chain)
+            }));
+        }
+        let width = threads::width().min(chains.len());
+        let each = bytes / width.max(1);
+        let run = |(at, chain): (usize, Vec<usize>)| match &stages[at] {
+            Ok(stage) => self.chain(fits, stage, &chain, each),
+            Err(halt) => chain.iter().map(|&fit| (fit, Err(failure(halt)))).collect(),
+        };
+        let mut found: Vec<(usize, Result<Fitted>)> = if width < threads::width() {
+            chains.into_iter().flat_map(run).collect()
+        } else {
+            threads::pooled(|| {
+                let chains = chains.into_par_iter().with_max_len(1);
+                let serially = |chain| threads::serially(|| run(chain));
+                chains.flat_map_iter(serially).collect()
+            })
+        };
+        // The values of a matrix count for the first fit that has it.
+        for (number, fitted) in &mut found {
+            let first = kernels.iter().position(|group| group[0] == *number);
+            if let (Some(at), Ok(fitted)) = (first, fitted)
+                && let Ok(stage) = &stages[at]
+            {
+                fitted.machines.reports[0].kernel_evaluations += stage.evaluations();
+            }
+        }
+        found
+    }
+
+    /// Does the fits of a chain.
+    fn chain(
+        &self,
+        fits: &[Fit],
+        stage: &Stage,
+        chain: &[usize],
+        bytes: usize,
+    ) -> Vec<(usize, Result<Fitted>)> {
+        let mut links = Chain::new(stage, bytes, self.monitor);
+        let fit = |&number: &usize| {
+            let fitted = links.fit(&fits[number]);
+            (self.done)(number);
+            (number, fitted)
+        };
+        chain.iter().map(fit).collect()
+    }
+}
+
+/// Returns why a stage could not be made.
+fn failure(halt: &Halt) -> Error {
+    match halt {
+        Halt::Stopped => Error::Exhausted,
+        Halt::Failed(error) => {
+            Error::parameter("kernel", "one of which the matrix can be computed", error)
+        }
+    }
+}
+
+/// Returns the positions of equal keys together, in the order in which they first appear.
+fn grouped<K: Ord + Clone>(keys: impl Iterator<Item = K>) -> Vec<Vec<usize>> {
+    let mut place: BTreeMap<K, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (at, key) in keys.enumerate() {
+        let group = *place.entry(key).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[group].push(at);
+    }
+    groups
+}
+
+/// Returns which rows a fit is trained on, and asked for, as a key.
+fn rows_of(fit: &Fit) -> (Vec<bool>, Vec<usize>, u8) {
+    let kind = match fit.formulation {
+        Formulation::Classifier {
+            margin: Margin::Soft { .. },
+            ..
+        } => 0,
+        Formulation::Classifier {
+            margin: Margin::Nu(_),
+            ..
+        } => 1,
+        Formulation::Regression { .. } => 2,
+        Formulation::NuRegression { .. } => 3,
+        Formulation::OneClass { .. } => 4,
+    };
+    (
+        fit.cost.iter().map(|cost| *cost != 0.0).collect(),
+        fit.asked.clone(),
+        kind,
+    )
+}
+
+/// Returns where a fit stands in its chain: low costs come first, then wide tubes.
+fn rank(fit: &Fit) -> f64 {
+    let cost: f64 = fit.cost.iter().sum();
+    match fit.formulation {
+        Formulation::Regression { epsilon, .. } => cost / (1.0 + 1e-9 * epsilon),
+        Formulation::Classifier {
+            margin: Margin::Nu(nu),
+            ..
+        } => -nu,
+        Formulation::NuRegression { nu } => cost * (1.0 - 1e-9 * nu),
+        Formulation::OneClass { nu, .. } => -nu,
+        Formulation::Classifier { .. } => cost,
+    }
+}

@@ -1,0 +1,274 @@
+"""Searches that share work: the same results as scikit-learn's over the same machines."""
+
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn import model_selection as sklearn_selection
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import make_scorer, recall_score
+from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mercer import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, _core
+from mercer.model_selection import (
+    GridSearchCV,
+    RandomizedSearchCV,
+    cross_val_predict,
+    cross_validate,
+)
+
+TIGHT = {"tol": 1e-5}
+
+
+def binary():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def many_classes():
+    X, y = load_wine(return_X_y=True)
+    return StandardScaler().fit_transform(X), np.array(["a", "b", "c"])[y]
+
+
+def numbers():
+    X, y = load_diabetes(return_X_y=True)
+    return StandardScaler().fit_transform(X), y / 50.0
+
+
+COSTS = {"C": [0.1, 1.0, 30.0], "gamma": [0.01, "scale"]}
+CASES = {
+    "binary": (SVC(**TIGHT), COSTS, binary),
+    "squared": (SVC(loss="squared_hinge", **TIGHT), COSTS, binary),
+    "no intercept": (SVC(fit_intercept=False, **TIGHT), COSTS, binary),
+    "linear": (SVC(kernel="linear", **TIGHT), {"C": [0.01, 0.1, 1.0]}, binary),
+    "ovo": (SVC(**TIGHT), COSTS, many_classes),
+    "ovr": (SVC(multiclass="ovr", **TIGHT), COSTS, many_classes),
+    "dag": (SVC(multiclass="dag", **TIGHT), COSTS, many_classes),
+    "ties": (SVC(break_ties=True, **TIGHT), COSTS, many_classes),
+    "nu": (NuSVC(**TIGHT), {"nu": [0.1, 0.3], "gamma": [0.01, 0.1]}, binary),
+    "classes weighted": (
+        SVC(**TIGHT),
+        {"class_weight": [None, "balanced", {0: 1.0, 1: 5.0}], "C": [0.1, 10.0]},
+        binary,
+    ),
+    "regression": (SVR(**TIGHT), {**COSTS, "epsilon": [0.0, 0.2]}, numbers),
+    "nu regression": (NuSVR(**TIGHT), {"nu": [0.2, 0.6], "C": [1.0, 10.0]}, numbers),
+    "pipeline": (
+        Pipeline([("scale", StandardScaler()), ("pca", PCA()), ("svc", SVC(**TIGHT))]),
+        {"pca__n_components": [2, 5], "svc__C": [0.1, 10.0], "svc__gamma": [0.05, "scale"]},
+        binary,
+    ),
+    "other": (LogisticRegression(max_iter=1000), {"C": [0.1, 1.0]}, binary),
+}
+
+
+def assert_same_results(found, expected):
+    """Compare all that does not depend on the clock."""
+    assert found.best_params_ == expected.best_params_
+    assert found.best_index_ == expected.best_index_
+    assert sorted(found.cv_results_) == sorted(expected.cv_results_)
+    for name, values in expected.cv_results_.items():
+        if name.endswith("_time"):
+            continue
+        if "score" in name and not name.startswith("rank"):
+            # Two solutions to within tol have scores that differ by as much; means differ less.
+            atol = 1e-6 if name.startswith("mean_test") else TIGHT["tol"]
+            np.testing.assert_allclose(found.cv_results_[name], values, atol=atol, rtol=0)
+        elif not name.startswith("rank"):
+            assert list(found.cv_results_[name]) == list(values)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_those_of_scikit_learn(name):
+    machine, grid, data = CASES[name]
+    X, y = data()
+    options = {"cv": 4, "return_train_score": True}
+    found = GridSearchCV(machine, grid, **options).fit(X, y)
+    expected = sklearn_selection.GridSearchCV(machine, grid, **options).fit(X, y)
+    assert_same_results(found, expected)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+
+
+def test_fits_are_done_together(monkeypatch):
+    """Only the refit is a fit of its own."""
+    X, y = binary()
+    search = GridSearchCV(SVC(), COSTS, cv=3)
+    calls = []
+    original = _core.search
+
+    def counted(samples, fits, settings):
+        calls.append(len(fits))
+        return original(samples, fits, settings)
+
+    monkeypatch.setattr(_core, "search", counted)
+    search.fit(X, y)
+    assert calls == [18]
+    times = search.cv_results_["mean_fit_time"]
+    assert (times > 0).all()
+
+
+def test_one_class_machines_are_searched_by_a_scorer_of_the_user():
+    X, y = binary()
+    grid = {"nu": [0.05, 0.2, 0.5], "gamma": [0.001, 0.1]}
+
+    def inside(model, X, y):
+        return float((model.predict(X) == np.where(y == 1, 1, -1)).mean())
+
+    for machine in [OneClassSVM(**TIGHT), SVDD(**TIGHT)]:
+        found = GridSearchCV(machine, grid, scoring=inside, cv=3).fit(X, y)
+        expected = sklearn_selection.GridSearchCV(machine, grid, scoring=inside, cv=3).fit(X, y)
+        assert_same_results(found, expected)
+
+
+def test_sparse_rows():
+    X, y = binary()
+    X = sp.csr_matrix(np.where(np.abs(X) < 0.7, 0.0, X))
+    found = GridSearchCV(SVC(**TIGHT), COSTS, cv=3).fit(X, y)
+    expected = sklearn_selection.GridSearchCV(SVC(**TIGHT), COSTS, cv=3).fit(X, y)
+    assert_same_results(found, expected)
+
+
+def test_weights_and_groups():
+    X, y = binary()
+    random = np.random.RandomState(0)
+    weight, groups = random.randint(0, 4, len(y)).astype(float), random.randint(0, 9, len(y))
+    for machine, prefix in [(SVC(**TIGHT), ""), (make_pipeline(StandardScaler(), SVC()), "svc__")]:
+        options = {"cv": GroupKFold(3)}
+        grid = {prefix + "C": [0.1, 10.0]}
+        arguments = {prefix + "sample_weight": weight, "groups": groups}
+        found = GridSearchCV(machine, grid, **options).fit(X, y, **arguments)
+        expected = sklearn_selection.GridSearchCV(machine, grid, **options).fit(X, y, **arguments)
+        assert_same_results(found, expected)
+
+
+def test_several_scorers_and_a_refit_of_the_user():
+    X, y = binary()
+
+    def second(results):
+        return int(np.argsort(results["rank_test_auc"])[1])
+
+    scoring = {"auc": "roc_auc", "recall": make_scorer(recall_score), "hits": "accuracy"}
+    splits = ShuffleSplit(3, test_size=0.2, random_state=1)
+    options = {"scoring": scoring, "refit": second, "cv": splits, "return_train_score": True}
+    found = GridSearchCV(SVC(**TIGHT), COSTS, **options).fit(X, y)
+    expected = sklearn_selection.GridSearchCV(SVC(**TIGHT), COSTS, **options).fit(X, y)
+    assert_same_results(found, expected)
+
+
+def test_random_search():
+    X, y = many_classes()
+    choices = {"C": [0.1, 1.0, 10.0], "gamma": [0.01, 0.1, 1.0]}
+    options = {"n_iter": 5, "random_state": 3, "cv": StratifiedKFold(3)}
+    found = RandomizedSearchCV(SVC(**TIGHT), choices, **options).fit(X, y)
+    expected = sklearn_selection.RandomizedSearchCV(SVC(**TIGHT), choices, **options).fit(X, y)
+    assert_same_results(found, expected)
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores:UserWarning")
+def test_what_fails_alone_fails_here():
+    X, y = binary()
+    grid = {"nu": [0.3, 0.99]}
+    for error_score in [np.nan, -1.0]:
+        options = {"cv": 3, "error_score": error_score}
+        with pytest.warns(FitFailedWarning, match="3 fits failed"):
+            found = GridSearchCV(NuSVC(), grid, **options).fit(X, y)
+        assert found.best_params_ == {"nu": 0.3}
+        score = found.cv_results_["mean_test_score"][1]
+        assert np.isnan(score) if np.isnan(error_score) else score == error_score
+    with pytest.raises(ValueError, match="nu must be at most"):
+        GridSearchCV(NuSVC(), grid, cv=3, error_score="raise").fit(X, y)
+    with pytest.raises(ValueError, match="C must be"):
+        GridSearchCV(SVC(), {"C": [-1.0]}, cv=3, error_score="raise").fit(X, y)
+
+
+def test_who_does_not_converge_is_told():
+    X, y = binary()
+    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
+        GridSearchCV(SVC(max_iter=3), {"C": [1.0, 10.0]}, cv=3, refit=False).fit(X, y)
+
+
+def test_data_frames_and_lists():
+    pandas = pytest.importorskip("pandas")
+    X, y = many_classes()
+    frame = pandas.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    expected = sklearn_selection.GridSearchCV(SVC(**TIGHT), COSTS, cv=3).fit(X, y)
+    for rows in [frame, X.tolist()]:
+        found = GridSearchCV(SVC(**TIGHT), COSTS, cv=3).fit(rows, y)
+        assert_same_results(found, expected)
+    assert list(GridSearchCV(SVC(), COSTS, cv=3).fit(frame, y).feature_names_in_) == list(frame)
+
+
+def test_kernels_of_the_user_and_matrices_are_fitted_as_in_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    grid = {"C": [0.1, 10.0]}
+    for machine, rows in [
+        (SVC(kernel=lambda A, B: A @ B.T, **TIGHT), X),
+        (SVC(kernel="precomputed", **TIGHT), X @ X.T),
+    ]:
+        found = GridSearchCV(machine, grid, cv=3).fit(rows, y)
+        expected = sklearn_selection.GridSearchCV(machine, grid, cv=3).fit(rows, y)
+        assert_same_results(found, expected)
+
+
+def test_estimators_that_are_replaced_share_what_they_can():
+    X, y = load_iris(return_X_y=True)
+    steps = Pipeline([("scale", StandardScaler()), ("machine", SVC())])
+    grid = [
+        {"machine": [SVC(**TIGHT), NuSVC(nu=0.1, **TIGHT)], "machine__gamma": [0.1, 1.0]},
+        {"machine": [LogisticRegression(max_iter=1000)], "scale": ["passthrough"]},
+    ]
+    found = GridSearchCV(steps, grid, cv=3).fit(X, y)
+    expected = sklearn_selection.GridSearchCV(steps, grid, cv=3).fit(X, y)
+    np.testing.assert_allclose(
+        found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"], atol=1e-6
+    )
+
+
+def test_predictions_for_the_search_are_forgotten():
+    X, y = binary()
+    options = {"cv": 3, "return_estimator": True, "return_train_score": True}
+    found = cross_validate(SVC(**TIGHT), X, y, **options)
+    expected = sklearn_selection.cross_validate(SVC(**TIGHT), X, y, **options)
+    for name in ["test_score", "train_score"]:
+        np.testing.assert_allclose(found[name], expected[name], atol=1e-6)
+    for model, other in zip(found["estimator"], expected["estimator"], strict=True):
+        assert not vars(model)["_fit_known"]
+        np.testing.assert_array_equal(model.support_, other.support_)
+        np.testing.assert_array_equal(model.n_support_, other.n_support_)
+        difference = model.decision_function(X) - other.decision_function(X)
+        assert np.abs(difference).max() < 1e-3
+        np.testing.assert_array_equal(model.support_vectors_, other.support_vectors_)
+
+
+def test_cross_val_predict():
+    X, y = many_classes()
+    for method in ["predict", "decision_function"]:
+        found = cross_val_predict(SVC(**TIGHT), X, y, cv=4, method=method)
+        expected = sklearn_selection.cross_val_predict(SVC(**TIGHT), X, y, cv=4, method=method)
+        if method == "predict":
+            np.testing.assert_array_equal(found, expected)
+        else:
+            np.testing.assert_allclose(found, expected, atol=1e-3)
+    X, y = numbers()
+    found = cross_val_predict(SVR(**TIGHT), X, y, cv=4)
+    expected = sklearn_selection.cross_val_predict(SVR(**TIGHT), X, y, cv=4)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_ctrl_c_ends_a_search():
+    X, y = binary()
+    grid = {"C": [1e3, 1e4, 1e5], "gamma": np.geomspace(1e-4, 1.0, 60).tolist()}
+    search = GridSearchCV(SVC(tol=1e-9), grid, cv=5)
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, y)
+    assert not hasattr(search, "cv_results_")
