@@ -153,7 +153,7 @@ impl<'a> Rows<'a> {
                 weights.push(factors[row]);
             }
             let tile = &tile[..weights.len() * width];
-            gram::add_tile(self.isa, tile, &weights, &mut scratch, gram);
+            gram::add_tile(self.isa, tile, &weights, &mut scratch, gram)?;
         }
         Ok(())
     }

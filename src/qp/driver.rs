@@ -19,10 +19,12 @@
 //! was before the change it could not finish; so the run still has a feasible point, and its gradient
 //! or bounds of how wrong that is. Both become the solution and its gap.
 
-use super::confirm::{bounded_gap, estimated_noise, exact_gradient, in_doubt, length};
+mod settle;
+
+use super::confirm::{bounded_gap, estimated_noise, exact_gradient, in_doubt};
 use super::control::{Control, Monitor, StopRule};
 use super::coordinates::Coordinates;
-use super::doubt::{Doubt, Stale, add_stale, rounding};
+use super::doubt::{Doubt, Stale, rounding};
 use super::image::Image;
 use super::interior;
 use super::kkt::{Thresholds, intercepts};
@@ -31,9 +33,8 @@ use super::problem::DualProblem;
 use super::report::{Algorithm, Epoch, Report, Solution, Status};
 use super::task::Task;
 use super::update::{add_or_restore, changes};
-use crate::error::{Halt, Polled, Result, Stop, unless_stopped};
+use crate::error::{Halt, Polled, Result, Stop};
 use crate::matrix::{CachedRows, KernelMatrix, KernelRows, Precision, fair_share};
-use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Problems of up to this many variables are solved in f64, and far beyond the tolerance: both cost
 /// next to nothing, and results on toy data and in tests then agree to many digits however they were
@@ -60,11 +61,6 @@ const HOPELESS: f64 = 10.0;
 /// Runs with rows in f64, each from an exact gradient, that do not halve the gap: what is left is the
 /// rounding of f64.
 const ATTEMPTS: u32 = 3;
-/// The objective is computed again where rounding makes it doubtful by more than this share of its
-/// terms.
-const OBJECTIVE_SHARE: f64 = 1e-6;
-/// Standard deviations of its rounding that are taken for what it may be.
-const OBJECTIVE_DEVIATIONS: f64 = 4.0;
 
 /// A solver and its settings, as [`solve`] needs them.
 pub(super) trait Method {
@@ -502,92 +498,6 @@ impl<'a, 'm> Ladder<'a, 'm> {
             self.attempts = 0;
         }
         true
-    }
-
-    /// Bounds the gap of a solve that has ended early. Where time has run out, what could hide a larger
-    /// gap is computed again only as far as a little more time allows.
-    fn settle_gap(&mut self, status: Status) -> Result<()> {
-        let task = self.task;
-        let mut coordinates = std::mem::take(&mut self.state.coordinates);
-        let mut errors = std::mem::take(&mut self.errors);
-        add_stale(task, &coordinates.beta, &self.state.stale, &mut errors);
-        let grace = task.control.grace();
-        let late = matches!(status, Status::TimeLimit | Status::Interrupted);
-        let stop = || match late {
-            true => grace.is_over(),
-            false => task.control.stop(),
-        };
-        let cleared = self.clear_doubt(&mut coordinates, &mut errors, &stop);
-        unless_stopped(cleared)?;
-        self.gap = bounded_gap(task.problem, &coordinates, &errors);
-        self.errors = errors;
-        self.state.coordinates = coordinates;
-        Ok(())
-    }
-
-    /// Computes the gradient of the support vectors again where its error makes the objective
-    /// doubtful. If that is stopped, the objective is left as it is: the solution is not.
-    ///
-    /// Rows with independent errors of the size e make an error of e |beta| in the gradient. K is
-    /// symmetric, and so are its errors E: 1/2 beta' E beta has the deviation e |beta|^2 / sqrt(2).
-    fn settle_objective(&mut self) -> Result<()> {
-        let matrix = self.task.matrix;
-        let Coordinates { beta, gradient, .. } = &self.state.coordinates;
-        // Rows of an indefinite kernel are rounded to f32, whatever their type.
-        let noise = match self.double && !matrix.may_be_indefinite() {
-            true => estimated_noise::<f64>(matrix, beta),
-            false => estimated_noise::<f32>(matrix, beta),
-        };
-        let doubt = FRAC_1_SQRT_2 * self.error.max(noise) * length(beta);
-        let terms = self.task.problem.terms(beta, gradient);
-        match OBJECTIVE_DEVIATIONS * doubt <= OBJECTIVE_SHARE * terms {
-            true => Ok(()),
-            false => self.refresh_support(),
-        }
-    }
-
-    /// Computes the gradient of the support vectors again, unless that is stopped.
-    fn refresh_support(&mut self) -> Result<()> {
-        let watch = Stopwatch::start();
-        let Coordinates { beta, gradient, .. } = &mut self.state.coordinates;
-        let support = (0..).zip(beta.iter()).filter(|&(_, &beta)| beta != 0.0);
-        let support: Vec<u32> = support.map(|(variable, _)| variable).collect();
-        let stop = || self.task.control.stop();
-        let exact = unless_stopped(exact_gradient(self.task, beta, &support, &stop))?;
-        for (&variable, exact) in support.iter().zip(exact.into_iter().flatten()) {
-            gradient[variable as usize] = exact;
-        }
-        self.kernel += watch.seconds();
-        Ok(())
-    }
-
-    /// Takes off what the roundings of many steps have made of the sums, from variables that are free, if
-    /// that leaves the gap where it has to be.
-    fn settle_sums(&mut self, status: Status) -> Result<()> {
-        let problem = self.task.problem;
-        let moved = self.state.coordinates.with_sums_of(problem);
-        let beta = &self.state.coordinates.beta;
-        let changes: Vec<f64> = moved.iter().zip(beta).map(|(a, b)| a - b).collect();
-        let sizes = self.task.matrix.sizes(&changes);
-        let ridges = changes.iter().zip(&problem.ridge);
-        let ridges = ridges.map(|(change, ridge)| change.abs() * ridge);
-        let sizes: Vec<f64> = sizes.into_iter().zip(ridges).map(|(a, b)| a + b).collect();
-        let gap = self.gap + 2.0 * sizes.iter().fold(0.0, |a: f64, &b| a.max(b));
-        if gap > self.tolerance && status == Status::Converged {
-            return Ok(());
-        }
-        let errors = self.errors.iter_mut().zip(sizes);
-        errors.for_each(|(error, size)| *error += size);
-        let Coordinates { beta, gradient, .. } = &mut self.state.coordinates;
-        let slopes = changes.iter().zip(gradient.iter());
-        let change: f64 = slopes.map(|(change, slope)| (change * slope).abs()).sum();
-        let visible = change > OBJECTIVE_SHARE * problem.terms(beta, gradient);
-        *beta = moved;
-        self.gap = gap;
-        match visible {
-            true => self.refresh_support(),
-            false => Ok(()),
-        }
     }
 
     fn solution(self, status: Status, kernel_evaluations: u64) -> (Solution, Image) {

@@ -8,8 +8,9 @@
 //! groups; then the sums over the rows are what the product loop of kernel tiles computes
 //! ([`product`]). Only the lower half is.
 
-use super::Isa;
 use super::product::{self, GROUP, Measure};
+use super::{Isa, memory};
+use crate::error::Result;
 
 /// Rows of a tile: its panels stay in the second-level cache, and its sums are added up seldom.
 pub(crate) const TILE: usize = 128;
@@ -28,16 +29,19 @@ pub(crate) struct Scratch {
 
 /// Adds the Gram matrix of a tile, up to [`TILE`] rows of `width` numbers each with its weight, to the
 /// lower half of `gram`.
+///
+/// # Errors
+/// If there is no memory for a copy of the tile.
 pub(crate) fn add_tile(
     isa: Isa,
     tile: &[f64],
     weights: &[f64],
     scratch: &mut Scratch,
     gram: &mut [f64],
-) {
+) -> Result<()> {
     let height = weights.len();
     if height == 0 {
-        return;
+        return Ok(());
     }
     let width = tile.len() / height;
     let Scratch {
@@ -45,7 +49,7 @@ pub(crate) fn add_tile(
         group,
         products,
     } = scratch;
-    pack(tile, height, width, panels);
+    pack(tile, height, width, panels)?;
     group.resize(GROUP * height, 0.0);
     products.resize(GROUP * COLUMNS, 0.0);
     for first in (0..width).step_by(GROUP) {
@@ -74,12 +78,14 @@ pub(crate) fn add_tile(
             }
         }
     }
+    Ok(())
 }
 
 /// Packs the columns of a tile as `[panel][row][PANEL]`, padded by zeros.
-fn pack(tile: &[f64], height: usize, width: usize, panels: &mut Vec<f64>) {
+fn pack(tile: &[f64], height: usize, width: usize, panels: &mut Vec<f64>) -> Result<()> {
     panels.clear();
-    panels.resize(width.next_multiple_of(PANEL) * height, 0.0);
+    let needed = width.next_multiple_of(PANEL) * height;
+    memory::resize(panels, needed, "a tile of samples")?;
     for (number, panel) in panels.chunks_exact_mut(PANEL * height).enumerate() {
         let first = number * PANEL;
         let count = PANEL.min(width - first);
@@ -87,6 +93,7 @@ fn pack(tile: &[f64], height: usize, width: usize, panels: &mut Vec<f64>) {
             entries[..count].copy_from_slice(&row[first..first + count]);
         }
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -103,7 +110,7 @@ mod tests {
                 let mut gram = vec![0.0; width * width];
                 let mut scratch = Scratch::default();
                 for _ in 0..2 {
-                    add_tile(isa, &tile, &weights, &mut scratch, &mut gram);
+                    assert!(add_tile(isa, &tile, &weights, &mut scratch, &mut gram).is_ok());
                 }
                 for i in 0..width {
                     for j in 0..=i {

@@ -172,7 +172,7 @@ impl<'a> Design<'a> {
             |(tile, weights, scratch): &mut Buffers, (part, gram)| {
                 let end = self.variables.min((part + 1) * rows);
                 let mut variables = (part * rows..end).filter(|&i| diagonal[i] > 0.0).peekable();
-                tile.resize(TILE * width, 0.0);
+                memory::resize(tile, TILE * width, WHAT)?;
                 while variables.peek().is_some() {
                     crate::error::poll(stop)?;
                     weights.clear();
@@ -183,7 +183,7 @@ impl<'a> Design<'a> {
                         weights.push(diagonal[i]);
                     }
                     let tile = &tile[..weights.len() * width];
-                    gram::add_tile(self.isa, tile, weights, scratch, gram);
+                    gram::add_tile(self.isa, tile, weights, scratch, gram)?;
                 }
                 Ok(())
             },
