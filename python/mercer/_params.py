@@ -79,7 +79,8 @@ def check_bool(name: str, value: Any) -> bool:
 
 def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return `value` if it is one of the strings in `choices`, else raise."""
-    allowed = " or ".join(repr(choice) for choice in choices)
+    *others, last = (repr(choice) for choice in choices)
+    allowed = f"{', '.join(others)} or {last}"
     if not isinstance(value, str):
         raise TypeError(_complaint(name, value, allowed))
     if value not in choices:

@@ -86,9 +86,6 @@ class MachineReport:
     status : {'converged', 'precision', 'max_iterations', 'time_limit', 'diverged', 'interrupted'}
         Why the solver stopped; 'diverged' if the objective has no lower bound, 'precision' if
         float64 is too coarse to reach `tol`.
-    method : {'smo', 'adatron', 'interior', 'newton'}
-        What found the solution; 'interior' if the interior-point method took over from 'smo',
-        'newton' if Newton's method found the weights of a linear machine.
     gap : float
         Upper bound of the largest violation of the optimality conditions, whatever the status: at
         most `tol` if converged, infinite if there was no time to find one.
@@ -104,10 +101,12 @@ class MachineReport:
         Kernel rows found in the cache, and rows that had to be computed.
     seconds : Seconds
         Time taken; its attributes `selection`, `kernel`, `inner` and `update` tell where it went.
+    method : {'smo', 'adatron', 'interior', 'newton'}
+        What found the solution; 'interior' if the interior-point method took over from 'smo',
+        'newton' if Newton's method found the weights of a linear machine.
     """
 
     status: Status
-    method: Method
     gap: float
     objective: float
     iterations: int
@@ -115,6 +114,7 @@ class MachineReport:
     cache_hits: int
     cache_misses: int
     seconds: Seconds
+    method: Method = "smo"
 
 
 @dataclass(frozen=True, repr=False)

@@ -370,5 +370,5 @@ def test_large_costs_alone_do_not_ask_for_double_precision():
     assert model.report_.gap <= 1.1 * model.tol
     values = model.report_.kernel_evaluations / (len(X) * len(model.support_))
     # Confirming a gap that is a bound computes up to all gradients again, once: 0.9 of these 2.7.
-    # Rows in float64 at the end would add another 1.5.
-    assert values < 3.0
+    # The blocks of faces are in float64 and add 0.5. Rows in float64 at the end would add 1.5.
+    assert values < 3.5

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from mercer import _core
 from mercer.report import History, MachineReport, Report, Seconds
-from mercer.svm._sources import Training
 from mercer.svm._shared import FitLike
+from mercer.svm._sources import Training
 
 __all__ = ["history_of", "report_of"]
 
