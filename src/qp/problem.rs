@@ -43,6 +43,18 @@ pub struct DualProblem {
 }
 
 impl DualProblem {
+    /// Returns the problem in -beta, whose solution is that of this one with the other sign.
+    pub(crate) fn mirrored(&self) -> Self {
+        let minus = |values: &[f64]| values.iter().map(|value| 0.0 - value).collect();
+        DualProblem {
+            linear: minus(&self.linear),
+            lower: minus(&self.upper),
+            upper: minus(&self.lower),
+            start: minus(&self.start),
+            ..self.clone()
+        }
+    }
+
     /// Returns the smallest ridge of a variable without a bound; infinity if all have bounds.
     pub(super) fn least_ridge(&self) -> f64 {
         let bounds = self.lower.iter().zip(&self.upper);

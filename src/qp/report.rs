@@ -29,6 +29,20 @@ pub struct Solution {
     pub history: Vec<Epoch>,
 }
 
+impl Solution {
+    /// Returns the solution of the problem in -beta.
+    pub(crate) fn mirrored(mut self) -> Self {
+        let intercepts = [&mut self.intercept]
+            .into_iter()
+            .chain(&mut self.intercepts);
+        let epochs = self.history.iter_mut().map(|epoch| &mut epoch.intercept);
+        for value in self.beta.iter_mut().chain(intercepts).chain(epochs) {
+            *value = 0.0 - *value;
+        }
+        self
+    }
+}
+
 /// Where [`Adatron`](super::Adatron) was at the end of an epoch.
 ///
 /// ```

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC as Reference
 
 from mercer import SVC
+from mercer.datasets import load_sonar
 
 TIGHT = {"tol": 1e-8}
 KERNELS = ["linear", "poly", "rbf", "sigmoid"]
@@ -372,3 +373,17 @@ def test_large_costs_alone_do_not_ask_for_double_precision():
     # Confirming a gap that is a bound computes up to all gradients again, once: 0.9 of these 2.7.
     # The blocks of faces are in float64 and add 0.5. Rows in float64 at the end would add 1.5.
     assert values < 3.5
+
+
+@pytest.mark.parametrize("C", [10.0, 1000.0])
+def test_an_indefinite_kernel_ends_where_libsvm_does(C):
+    # Such a problem has many minima, and which one is found depends on the way.
+    X, y = load_sonar(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    objectives = []
+    for machine in (SVC, Reference):
+        model = machine(kernel="sigmoid", C=C, gamma=1.0 / X.shape[1], tol=1e-5).fit(X, y)
+        beta, rows = model.dual_coef_[0], X[model.support_]
+        K = np.tanh(rows @ rows.T / X.shape[1])
+        objectives.append(0.5 * beta @ K @ beta - np.abs(beta).sum())
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-6)

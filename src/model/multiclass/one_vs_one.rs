@@ -71,7 +71,15 @@ impl OneVsOne {
                 None => (KernelMatrix::new(kernel, samples, rows.clone())?, bytes),
             };
             *solver.cache_bytes_mut() = Some(bytes / side_by_side);
-            let solution = solver.solve(problem, &matrix, training.monitor)?;
+            let solution = match pairs.len() == 1 && kernel.may_be_indefinite() {
+                // Which of many minima is found depends on the sign, and LIBSVM has the other one.
+                true => {
+                    let mirrored = problem.mirrored();
+                    let found = solver.solve(&mirrored, &matrix, training.monitor)?;
+                    found.mirrored()
+                }
+                false => solver.solve(problem, &matrix, training.monitor)?,
+            };
             Ok(posed[machine].finish(solution, &matrix))
         };
         let is_small = |machine: usize| {

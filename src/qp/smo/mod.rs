@@ -342,7 +342,8 @@ impl<T: Precision> Blocks<'_, '_, T> {
         let max_steps = max_iterations.saturating_sub(self.iterations);
         let goal = Goal {
             selection: self.settings.selection,
-            faces: inner == Inner::Faces,
+            // An indefinite kernel has no minimum on a face; pair steps go LIBSVM's way.
+            faces: inner == Inner::Faces && !self.task.matrix.may_be_indefinite(),
             tolerance: target,
             max_steps: match along_path {
                 true => max_steps.min(self.path_steps()),
