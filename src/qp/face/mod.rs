@@ -171,3 +171,72 @@ impl Path {
 fn sum(values: &[f64], group: &Range<usize>) -> f64 {
     values[group.clone()].iter().sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A positive definite matrix without a pattern.
+    fn matrix(n: usize) -> Vec<f64> {
+        let point = |i: usize| (i as f64 * 0.7).sin() + i as f64 / n as f64;
+        let value = |i: usize, j: usize| {
+            (-(point(i) - point(j)).powi(2)).exp() + if i == j { 0.05 } else { 0.0 }
+        };
+        (0..n * n).map(|at| value(at / n, at % n)).collect()
+    }
+
+    fn minimum(groups: &[Range<usize>], below: &[f64], above: &[f64]) -> (Vec<f64>, Move) {
+        let n = below.len();
+        let descent: Vec<f64> = (0..n).map(|i| (i as f64 * 1.7).cos()).collect();
+        let k = matrix(n);
+        let face = Face {
+            matrix: &mut k.clone(),
+            groups,
+            descent: &descent,
+            below,
+            above,
+        };
+        let Ok(Some(found)) = face.minimum(Isa::detect(), &|| false) else {
+            panic!("a minimum")
+        };
+        let rest = |i: usize| {
+            let product = (0..n).map(|j| k[i * n + j] * found.change[j]).sum::<f64>();
+            descent[i] - product
+        };
+        ((0..n).map(rest).collect(), found)
+    }
+
+    /// What is left to gain is the same for all of a group that are not at a bound, and sums are kept.
+    #[test]
+    fn nothing_is_left_to_gain() {
+        let n = 150;
+        for groups in [vec![], vec![0..n], vec![0..60, 60..n]] {
+            let wide = vec![f64::INFINITY; n];
+            let narrow: Vec<f64> = (0..n).map(|i| 0.01 * (1 + i % 7) as f64).collect();
+            for room in [wide, narrow] {
+                let (rest, found) = minimum(&groups, &room, &room);
+                let free = |i: &usize| found.end[*i] == End::Inside;
+                assert_eq!((0..n).all(|i| free(&i)), room[0].is_infinite());
+                for (i, &change) in found.change.iter().enumerate() {
+                    match found.end[i] {
+                        End::Inside => assert!(change.abs() <= room[i]),
+                        End::Below => assert_eq!(change, -room[i]),
+                        End::Above => assert_eq!(change, room[i]),
+                    }
+                }
+                let whole = [0..n];
+                let parts = if groups.is_empty() {
+                    &whole[..]
+                } else {
+                    &groups
+                };
+                for group in parts {
+                    let left: Vec<f64> = group.clone().filter(free).map(|i| rest[i]).collect();
+                    let level = if groups.is_empty() { 0.0 } else { left[0] };
+                    assert!(left.iter().all(|rest| (rest - level).abs() < 1e-9));
+                }
+                assert!(groups.iter().all(|g| sum(&found.change, g).abs() < 1e-9));
+            }
+        }
+    }
+}
