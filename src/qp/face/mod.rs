@@ -208,6 +208,7 @@ mod tests {
 
     /// What is left to gain is the same for all of a group that are not at a bound, and sums are kept.
     #[test]
+    #[allow(clippy::single_range_in_vec_init)] // one group is a range
     fn nothing_is_left_to_gain() {
         let n = 150;
         for groups in [vec![], vec![0..n], vec![0..60, 60..n]] {

@@ -25,6 +25,17 @@ const INDEFINITE: usize = 6000;
 /// A block that takes more steps than this for each of its variables shows that pair steps are slow.
 const SLOW_STEPS: u64 = 8;
 
+/// How a block is solved.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Inner {
+    /// By pair steps in f32.
+    Single,
+    /// By pair steps in f64.
+    Double,
+    /// By pair steps and faces: these want f64, for rounding to f32 leaves them no minimum.
+    Faces,
+}
+
 /// The size of the next block, and how it is solved.
 pub(super) struct BlockSize {
     size: usize,
@@ -66,9 +77,13 @@ impl BlockSize {
         self.size
     }
 
-    /// Tells whether the next block is solved by faces.
-    pub fn has_faces(&self) -> bool {
-        self.faces
+    /// Returns how the next block is solved, in f32 if that will do.
+    pub fn inner(&self, single: bool) -> Inner {
+        match (self.faces, single) {
+            (true, _) => Inner::Faces,
+            (false, true) => Inner::Single,
+            (false, false) => Inner::Double,
+        }
     }
 
     /// Returns how many steps the block may take.

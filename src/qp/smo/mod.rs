@@ -39,7 +39,7 @@ use crate::matrix::{CachedRows, KernelMatrix, Precision};
 use crate::simd::Real;
 pub use block::Selection;
 use block::{Block, Goal};
-use block_size::BlockSize;
+use block_size::{BlockSize, Inner};
 use members::Members;
 use noise::Noise;
 use path::Path;
@@ -120,17 +120,6 @@ impl Method for Smo {
     }
 }
 
-/// How a block is solved.
-#[derive(Clone, Copy, PartialEq)]
-enum Inner {
-    /// By pair steps in f32.
-    Single,
-    /// By pair steps in f64.
-    Double,
-    /// By pair steps and faces: these want f64, for rounding to f32 leaves them no minimum.
-    Faces,
-}
-
 /// The outer loop and where it is.
 struct Blocks<'a, 'm, T> {
     settings: &'a Smo,
@@ -156,11 +145,8 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
         let Task {
             control, matrix, ..
         } = self.task;
-        let mut size = BlockSize::new(
-            matrix.len(),
-            matrix.may_be_indefinite(),
-            self.rows.is_shared(),
-        );
+        let several = self.rows.is_shared();
+        let mut size = BlockSize::new(matrix.len(), matrix.may_be_indefinite(), several);
         let mut single = size_of::<T>() == 4;
         let mut polish = matrix.len() <= TINY;
         self.shrinking.restart();
@@ -192,11 +178,7 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
             self.phases.selection += watch.seconds_beside(self.phases.kernel);
             single &= tolerance > RESOLVED * f32::ROUNDOFF * thresholds.size().max(1.0);
             let target = (BEYOND * tolerance).max(INNER_SHARE * gap);
-            let inner = match (size.has_faces(), single) {
-                (true, _) => Inner::Faces,
-                (false, true) => Inner::Single,
-                (false, false) => Inner::Double,
-            };
+            let inner = size.inner(single);
             let steps = self.solve_block(inner, target, self.budget(size.cap()))?;
             if steps == 0 {
                 // Rounding hides the violation from the block.
