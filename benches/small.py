@@ -21,11 +21,12 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
+# One thread for numpy, in the callable and elsewhere: what is compared is not BLAS. It reads this
+# when it is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import numpy as np
 from numpy.typing import NDArray
-
-# One thread for numpy, in the callable and elsewhere: what is compared is not BLAS.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 FITS = 100
 TURN = 10
