@@ -8,6 +8,7 @@ pub mod oracle;
 pub mod pairs;
 pub mod problems;
 pub mod qp;
+pub mod qps;
 pub mod random_qp;
 
 use mercer::Samples;
