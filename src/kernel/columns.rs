@@ -7,10 +7,12 @@
 
 use super::centred::{Centred, Frame};
 use super::function::Kernel;
+use super::lengths::Lengths;
 use super::rounding::Row;
 use super::sparse::Sparse;
 use crate::data::Samples;
 use crate::error::Result;
+use crate::simd::measure::Measure;
 use crate::simd::product::{GROUP, chains, panel};
 use crate::simd::{Isa, Real};
 
@@ -25,7 +27,13 @@ pub(crate) struct Columns<T> {
     pub(super) store: Store<T>,
     /// Squared norms of the packed (rounded, centred) samples, padded to whole panels.
     pub(super) norms: Vec<T>,
+    /// What the parts of the kernel are computed from.
+    pub(super) measures: Vec<Measure>,
+    /// What normalised parts of the kernel divide by.
+    pub(super) lengths: Vec<Lengths<T>>,
     largest_norm: f64,
+    /// Whether values in f32 are as exact as their bounds say.
+    fits_single: bool,
     frame: Frame,
     len: usize,
     pub(super) dim: usize,
@@ -38,10 +46,21 @@ pub(super) enum Store<T> {
     Sparse(Sparse<T>),
 }
 
+/// Rows in a frame that are packed for an instruction set, as the columns they meet.
+#[derive(Clone, Copy)]
+pub(super) struct Packing<'a> {
+    pub isa: Isa,
+    pub samples: &'a Samples,
+    pub index: &'a [usize],
+    pub frame: &'a Frame,
+    pub dense: bool,
+}
+
 /// Samples packed as the rows of tiles.
 pub(crate) struct Groups<T> {
     pub(super) store: GroupStore<T>,
     pub(super) norms: Vec<T>,
+    pub(super) lengths: Vec<Lengths<T>>,
 }
 
 pub(super) enum GroupStore<T> {
@@ -72,41 +91,57 @@ impl<T: Real> Columns<T> {
     /// If there is no memory for them.
     pub fn for_isa(isa: Isa, kernel: &Kernel, rows: Centred, index: &[usize]) -> Result<Self> {
         let samples = rows.samples;
+        let dense = samples.is_packed_dense();
+        let packing = |frame| Packing {
+            isa,
+            samples,
+            index,
+            frame,
+            dense,
+        };
         if let Some(frame) = rows.frame {
-            return Self::in_frame(isa, kernel, samples, index, frame.clone());
+            return Self::in_frame(kernel, &packing(frame));
         }
         let mut frame = Frame::default();
-        if kernel.is_translation_invariant() && samples.is_packed_dense() {
+        if kernel.is_translation_invariant() && dense {
             frame.center = Some(samples.mean(index));
         }
-        let columns = Self::in_frame(isa, kernel, samples, index, frame)?;
+        let columns = Self::in_frame(kernel, &packing(&frame))?;
         let (largest, width) = (columns.largest_norm, samples.columns() as f64);
-        let sparse = !samples.is_packed_dense();
         let row = Row {
             squares: largest,
             absolutes: (width * largest).sqrt(),
-            terms: if sparse { width } else { chains(columns.dim) },
-            sparse,
+            terms: if dense { chains(columns.dim) } else { width },
+            columns: columns.dim,
+            sparse: !dense,
         };
         if !kernel.wants_differences(&row) {
             return Ok(columns);
         }
-        let mut frame = columns.frame;
-        frame.differences = true;
-        Self::in_frame(isa, kernel, samples, index, frame)
+        let frame = Frame {
+            differences: true,
+            ..columns.frame
+        };
+        Self::in_frame(kernel, &packing(&frame))
     }
 
-    fn in_frame(
-        isa: Isa,
-        kernel: &Kernel,
-        samples: &Samples,
-        index: &[usize],
-        frame: Frame,
-    ) -> Result<Self> {
-        let (store, mut norms) = if samples.is_packed_dense() {
+    /// Packs rows as columns.
+    ///
+    /// # Errors
+    /// If the kernel is not defined for one of them, or there is no memory.
+    pub(super) fn in_frame(kernel: &Kernel, packing: &Packing) -> Result<Self> {
+        let &Packing {
+            isa,
+            samples,
+            index,
+            frame,
+            dense,
+        } = packing;
+        kernel.check_rows(samples, index)?;
+        let (store, mut norms) = if dense {
             let rows = Centred {
                 samples,
-                frame: Some(&frame),
+                frame: Some(frame),
             };
             let (panels, norms) = rows.pack(isa, index, panel::<T>())?;
             (Store::Panels(panels), norms)
@@ -121,13 +156,19 @@ impl<T: Real> Columns<T> {
         };
         let largest_norm = norms.iter().fold(0.0, largest);
         norms.resize(index.len().next_multiple_of(PANEL), T::ZERO);
+        let lengths = Self::lengths(kernel, packing)?;
+        let center = frame.center.as_deref();
+        let fits = |&i: &usize| kernel.fits_row(&Row::of(samples, i, center));
         Ok(Columns {
             kernel: kernel.clone(),
             isa,
             store,
             norms,
+            measures: kernel.measures(frame.differences && size_of::<T>() == 8),
+            fits_single: lengths.is_empty() || kernel.fits_single() && index.iter().all(fits),
+            lengths,
             largest_norm,
-            frame,
+            frame: frame.clone(),
             len: index.len(),
             dim: samples.columns(),
         })
@@ -157,15 +198,17 @@ impl<T: Real> Columns<T> {
     /// the arithmetic in T and that of rounding the data to T. The errors of a long sum are taken
     /// to be independent, so the second figure is a matter of probability, not a strict bound.
     pub fn bounds(&self, samples: &Samples, row: usize) -> Bounds {
-        if self.frame.differences {
+        let center = self.frame.center.as_deref();
+        let row = Row::of(samples, row, center);
+        let fits = self.fits_single && self.kernel.fits_row(&row);
+        if self.frame.differences || !fits {
             // In f64 nothing asks for bounds, and f32 holds no such data.
             return Bounds {
                 value: f64::INFINITY,
                 error: f64::INFINITY,
             };
         }
-        let center = self.frame.center.as_deref();
-        let norm = Row::of(samples, row, center).squares;
+        let norm = row.squares;
         // Values of a Gaussian with rows much further out are too small to have errors of size: the
         // largest of b^2 exp(-gamma (a - b)^2) is below (a + 1 / sqrt(gamma))^2.
         let reach = match self.kernel {
@@ -173,7 +216,7 @@ impl<T: Real> Columns<T> {
             _ => f64::INFINITY,
         };
         let norm = norm.max(self.largest_norm.min(reach));
-        let largest = self.kernel.largest_value(norm);
+        let largest = self.kernel.largest_value(norm, self.dim);
         // Roundings of a sum of d terms add up to sqrt(d), not d, but for a factor.
         let terms = 4.0 + (self.dim as f64).sqrt();
         Bounds {
@@ -185,10 +228,18 @@ impl<T: Real> Columns<T> {
     /// Packs rows to meet these columns.
     ///
     /// # Errors
-    /// If there is no memory for them.
+    /// If the kernel is not defined for one of them, or there is no memory.
     pub fn pack_rows(&self, samples: &Samples, rows: &[usize]) -> Result<Groups<T>> {
-        let (store, norms) = match self.store {
-            Store::Panels(_) => {
+        self.kernel.check_rows(samples, rows)?;
+        let packing = Packing {
+            isa: self.isa,
+            samples,
+            index: rows,
+            frame: &self.frame,
+            dense: matches!(self.store, Store::Panels(_)),
+        };
+        let (store, norms) = match packing.dense {
+            true => {
                 let source = Centred {
                     samples,
                     frame: Some(&self.frame),
@@ -196,12 +247,17 @@ impl<T: Real> Columns<T> {
                 let (groups, norms) = source.pack(self.isa, rows, GROUP)?;
                 (GroupStore::Dense(groups), norms)
             }
-            Store::Sparse(_) => {
+            false => {
                 let (sparse, norms) = Sparse::pack(self.isa, samples, rows)?;
                 (GroupStore::Sparse(sparse), norms)
             }
         };
-        Ok(Groups { store, norms })
+        let lengths = Self::lengths(&self.kernel, &packing)?;
+        Ok(Groups {
+            store,
+            norms,
+            lengths,
+        })
     }
 
     /// Returns the multiplications behind one value, roughly.

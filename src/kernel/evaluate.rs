@@ -3,6 +3,7 @@
 use super::centred::Centred;
 use super::columns::Columns;
 use super::function::Kernel;
+use super::rounding::Row;
 use super::user::{user_block, user_diagonal};
 use crate::data::Samples;
 use crate::error::{Error, Polled, Result, Stop, poll, unless_stopped};
@@ -22,8 +23,8 @@ impl Kernel {
     /// ```
     ///
     /// # Errors
-    /// If the kernel is precomputed, a parameter is out of range, the rows differ in length or there
-    /// is no memory for the matrix.
+    /// If the kernel is precomputed or not defined for a row, a parameter is out of range, the rows
+    /// differ in length or there is no memory for the matrix.
     pub fn matrix(&self, a: &Samples, b: &Samples) -> Result<ndarray::Array2<f64>> {
         // None only if stopped, and nothing stops it here.
         Ok(self.matrix_until(a, b, &|| false)?.unwrap_or_default())
@@ -92,18 +93,16 @@ impl Kernel {
     /// ```
     ///
     /// # Errors
-    /// If the kernel is precomputed, a parameter is out of range or the user's kernel fails.
+    /// If the kernel is precomputed or not defined for a row, a parameter is out of range or the user's
+    /// kernel fails.
     pub fn diagonal(&self, samples: &Samples) -> Result<Vec<f64>> {
         self.check()?;
         let all: Vec<usize> = (0..samples.rows()).collect();
         if let Kernel::User(kernel) = self {
             return user_diagonal(&**kernel, samples, &all);
         }
-        let value = |row: usize| {
-            let mut norm = 0.0;
-            samples.for_each(row, |_, value| norm += value * value);
-            self.on_diagonal(norm)
-        };
+        self.check_rows(samples, &all)?;
+        let value = |row: usize| self.on_diagonal(&Row::of(samples, row, None));
         let values: Option<Vec<f64>> = all.into_iter().map(value).collect();
         values.ok_or_else(|| Error::parameter("kernel", "a function of two rows", "precomputed"))
     }

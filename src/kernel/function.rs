@@ -50,6 +50,37 @@ pub enum Kernel {
         /// Keeps the kernel finite; its width.
         c: f64,
     },
+    /// exp(-s r) (1 + s r) for nu = 3/2, exp(-s r) (1 + s r + (s r)^2 / 3) for nu = 5/2, with
+    /// s = sqrt(2 nu) / length_scale and r = |x - z|
+    Matern {
+        /// Smoothness: 1.5 or 2.5.
+        nu: f64,
+        /// Width.
+        length_scale: f64,
+    },
+    /// exp(-2 sum_i sin^2(pi (x_i - z_i) / period) / length_scale^2)
+    Periodic {
+        /// The distance at which values repeat.
+        period: f64,
+        /// Width, as a share of a period.
+        length_scale: f64,
+    },
+    /// exp(-gamma sum_i (x_i - z_i)^2 / (x_i + z_i)), of numbers that are not negative
+    ChiSquared {
+        /// Inverse width.
+        gamma: f64,
+    },
+    /// sum_i min(x_i, z_i), of numbers that are not negative
+    HistogramIntersection,
+    /// sum over i_1 < ... < i_degree of the products of exp(-gamma (x_i - z_i)^2)
+    Anova {
+        /// Factor of the squared differences.
+        gamma: f64,
+        /// How many features interact.
+        degree: u32,
+    },
+    /// k(x, z) / sqrt(k(x, x) k(z, z)); 0 where k(x, x) or k(z, z) is
+    Normalized(Box<Kernel>),
     /// The sum of kernels.
     Sum(Vec<Kernel>),
     /// The product of kernels.
@@ -131,6 +162,87 @@ impl Kernel {
     /// ```
     pub fn inverse_multiquadric(c: f64) -> Self {
         Kernel::InverseMultiquadric { c }
+    }
+
+    /// Returns the Matérn kernel of smoothness `nu`, 1.5 or 2.5.
+    ///
+    /// ```
+    /// let kernel = mercer::Kernel::matern(1.5, 1.0);
+    /// let x = ndarray::array![[0.0], [1.0]].view().try_into()?;
+    /// let s = 3.0f64.sqrt();
+    /// assert!((kernel.matrix(&x, &x)?[[0, 1]] - (1.0 + s) * (-s).exp()).abs() < 1e-15);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn matern(nu: f64, length_scale: f64) -> Self {
+        Kernel::Matern { nu, length_scale }
+    }
+
+    /// Returns the periodic kernel.
+    ///
+    /// ```
+    /// let kernel = mercer::Kernel::periodic(0.5, 1.0);
+    /// let x = ndarray::array![[0.0], [1.0]].view().try_into()?;
+    /// assert_eq!(kernel.matrix(&x, &x)?[[0, 1]], 1.0); // two periods apart
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn periodic(period: f64, length_scale: f64) -> Self {
+        Kernel::Periodic {
+            period,
+            length_scale,
+        }
+    }
+
+    /// Returns the chi-squared kernel, of histograms.
+    ///
+    /// ```
+    /// let kernel = mercer::Kernel::chi_squared(1.0);
+    /// let x = ndarray::array![[1.0, 0.0], [0.0, 1.0]].view().try_into()?;
+    /// assert!((kernel.matrix(&x, &x)?[[0, 1]] - (-2.0f64).exp()).abs() < 1e-15);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn chi_squared(gamma: f64) -> Self {
+        Kernel::ChiSquared { gamma }
+    }
+
+    /// Returns the histogram intersection kernel.
+    ///
+    /// ```
+    /// let kernel = mercer::Kernel::histogram_intersection();
+    /// let x = ndarray::array![[3.0, 1.0], [2.0, 5.0]].view().try_into()?;
+    /// assert_eq!(kernel.matrix(&x, &x)?[[0, 1]], 3.0);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn histogram_intersection() -> Self {
+        Kernel::HistogramIntersection
+    }
+
+    /// Returns the ANOVA kernel of interactions of `degree` features.
+    ///
+    /// ```
+    /// let kernel = mercer::Kernel::anova(1.0, 2);
+    /// let x = ndarray::array![[1.0, 2.0, 3.0]].view().try_into()?;
+    /// assert_eq!(kernel.matrix(&x, &x)?[[0, 0]], 3.0); // of three pairs of features
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn anova(gamma: f64, degree: u32) -> Self {
+        Kernel::Anova { gamma, degree }
+    }
+
+    /// Returns this kernel divided by the lengths of both rows in feature space.
+    ///
+    /// A row of length zero has the value 0 with every row, also with itself.
+    ///
+    /// ```
+    /// let cosine = mercer::Kernel::linear().normalized();
+    /// let x = ndarray::array![[3.0, 4.0], [30.0, 40.0], [0.0, 0.0]].view().try_into()?;
+    /// let k = cosine.matrix(&x, &x)?;
+    /// assert_eq!((k[[0, 0]], k[[0, 2]], k[[2, 2]]), (1.0, 0.0, 0.0));
+    /// assert!((k[[0, 1]] - 1.0).abs() < 1e-15);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    #[must_use]
+    pub fn normalized(self) -> Self {
+        Kernel::Normalized(Box::new(self))
     }
 
     /// Returns the kernel of samples that are themselves a kernel matrix.

@@ -7,6 +7,12 @@
 //! sigmoid                tanh(gamma x.z + coef0)        not positive semi-definite in general
 //! Laplacian              exp(-gamma |x - z|_1)
 //! inverse multiquadric   1 / sqrt(|x - z|^2 + c^2)
+//! Matern                 (1 + r + [r^2 / 3]) exp(-r)    r = sqrt(2 nu) |x - z| / length_scale
+//! periodic               exp(-2 sum sin^2(pi (x_i - z_i) / period) / length_scale^2)
+//! chi-squared            exp(-gamma sum (x_i - z_i)^2 / (x_i + z_i))
+//! intersection           sum min(x_i, z_i)
+//! ANOVA                  sum over i_1 < ... < i_d of the products of exp(-gamma (x_i - z_i)^2)
+//! normalised             k(x, z) / sqrt(k(x, x) k(z, z))
 //! ```
 //!
 //! and their sums, products and multiples, a matrix computed beforehand, and the user's own.
@@ -16,6 +22,9 @@ mod columns;
 mod epilogue;
 mod evaluate;
 mod function;
+mod lengths;
+mod own_values;
+mod parameters;
 mod primal;
 mod products;
 mod properties;

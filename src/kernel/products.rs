@@ -1,7 +1,8 @@
 //! Measures of a group of sparse rows with sparse columns: inner products and distances.
 
 use super::sparse::{SPARSE_GROUP, Sparse};
-use crate::simd::product::Measure;
+use crate::simd::interactions::Polynomials;
+use crate::simd::measure::{Measure, with_term};
 use crate::simd::{Isa, Real, dispatch};
 
 /// A group of rows, scattered: what is read for every entry of a column.
@@ -9,8 +10,6 @@ use crate::simd::{Isa, Real, dispatch};
 pub(super) struct Scattered<T> {
     /// `[feature][SPARSE_GROUP]`, zero where a row has no entry.
     values: Vec<T>,
-    /// The L1 norms of the rows.
-    absolutes: [T; SPARSE_GROUP],
     /// The features of which some row has an entry, and for each feature whether it is one.
     features: Vec<u32>,
     is_one: Vec<bool>,
@@ -24,11 +23,9 @@ impl<T: Real> Scattered<T> {
         self.values.resize(dim * SPARSE_GROUP, T::ZERO);
         self.is_one.resize(dim, false);
         self.column.resize(dim, T::ZERO);
-        self.absolutes = [T::ZERO; SPARSE_GROUP];
         for lane in 0..count {
             for &(feature, value) in rows.row(first + lane) {
                 self.values[feature as usize * SPARSE_GROUP + lane] = value;
-                self.absolutes[lane] += value.absolute();
                 if !std::mem::replace(&mut self.is_one[feature as usize], true) {
                     self.features.push(feature);
                 }
@@ -46,27 +43,32 @@ impl<T: Real> Scattered<T> {
     }
 
     /// Writes a measure of the rows from `first` on with the columns from `column` on, as many as `out`
-    /// holds; distances from differences if that is asked for.
+    /// holds; sums over both from differences if that is asked for.
     pub fn measure(
         &mut self,
         isa: Isa,
         (rows, first): (&Sparse<T>, usize),
-        (columns, column): (&Sparse<T>, usize),
+        columns: (&Sparse<T>, usize),
         dim: usize,
         out: &mut [&mut [T]],
         (measure, differences): (Measure, bool),
     ) {
         self.take(rows, first, out.len(), dim);
-        let width = out[0].len();
         match measure {
-            Measure::Product => products(isa, &self.values, columns, column, out),
-            Measure::Absolute if !differences => {
-                distances(isa, &self.values, &self.absolutes, columns, column, out);
+            Measure::Product | Measure::Minimum => {
+                products(isa, &self.values, columns, out, measure);
+            }
+            Measure::Interactions { gamma, degree } => {
+                self.interactions(columns, out, gamma, degree);
+            }
+            _ if !differences && measure != Measure::Square => {
+                let alone = alone(isa, rows, first, out.len(), measure);
+                distances(isa, &self.values, &alone, columns, out, measure);
             }
             _ => {
-                for at in 0..width {
-                    let entries = columns.row(column + at);
-                    let sums = self.differences(isa, entries, measure == Measure::Square);
+                for at in 0..out[0].len() {
+                    let entries = columns.0.row(columns.1 + at);
+                    let sums = self.differences(isa, entries, measure);
                     write(out, at, &sums);
                 }
             }
@@ -74,26 +76,57 @@ impl<T: Real> Scattered<T> {
         self.clear();
     }
 
-    /// Adds up the differences to a column over the features of either, or their squares.
-    fn differences(&mut self, isa: Isa, entries: &[(u32, T)], square: bool) -> [T; SPARSE_GROUP] {
-        let mut others = T::ZERO;
+    /// Adds up the terms with a column over the features of either.
+    fn differences(
+        &mut self,
+        isa: Isa,
+        entries: &[(u32, T)],
+        measure: Measure,
+    ) -> [T; SPARSE_GROUP] {
         for &(feature, value) in entries {
             self.column[feature as usize] = value;
-            if !self.is_one[feature as usize] {
-                others += if square {
-                    value * value
-                } else {
-                    value.absolute()
-                };
-            }
         }
         let (values, column) = (&self.values, &self.column);
-        let mut sums = differences(isa, values, &self.features, column, square);
+        let mut sums = differences(isa, values, &self.features, column, measure);
+        let others = others(isa, entries, &self.is_one, measure);
         for &(feature, _) in entries {
             self.column[feature as usize] = T::ZERO;
         }
         sums.iter_mut().for_each(|sum| *sum += others);
         sums
+    }
+
+    /// Writes the interactions of the rows with columns. Features of neither are equal, and only their
+    /// number matters. In f64, where sums of ones are exact: rows of other groups share no features.
+    fn interactions(
+        &mut self,
+        (columns, first): (&Sparse<T>, usize),
+        out: &mut [&mut [T]],
+        gamma: f64,
+        degree: u32,
+    ) {
+        let dim = self.column.len();
+        for at in 0..out[0].len() {
+            let entries = columns.row(first + at);
+            let only = |&&(feature, _): &&(u32, T)| !self.is_one[feature as usize];
+            let others: Vec<u32> = entries.iter().filter(only).map(|entry| entry.0).collect();
+            for &(feature, value) in entries {
+                self.column[feature as usize] = value;
+            }
+            let mut sums = Polynomials::<f64, SPARSE_GROUP>::new(degree as usize);
+            for &feature in self.features.iter().chain(&others) {
+                let feature = feature as usize;
+                let rows = &self.values[feature * SPARSE_GROUP..][..SPARSE_GROUP];
+                let x = std::array::from_fn(|lane| rows[lane].to_f64());
+                let z = [self.column[feature].to_f64(); SPARSE_GROUP];
+                sums.extend::<false>(&x, &z, -gamma);
+            }
+            let values = sums.highest_with_ones(dim - self.features.len() - others.len());
+            write(out, at, &values.map(T::from_f64));
+            for &(feature, _) in entries {
+                self.column[feature as usize] = T::ZERO;
+            }
+        }
     }
 }
 
@@ -106,71 +139,94 @@ fn write<T: Real>(out: &mut [&mut [T]], column: usize, values: &[T; SPARSE_GROUP
 }
 
 dispatch! {
-    /// Writes the inner products of scattered rows with the columns from `first` on.
+    /// Writes a measure of scattered rows with columns whose terms vanish where the column does.
     fn products<T: Real>(
-        scattered: &[T], columns: &Sparse<T>, first: usize, out: &mut [&mut [T]]
+        scattered: &[T], columns: (&Sparse<T>, usize), out: &mut [&mut [T]], measure: Measure
     ) = products_body
 }
 
 #[inline(always)]
 fn products_body<T: Real, const FMA: bool>(
     scattered: &[T],
-    columns: &Sparse<T>,
-    first: usize,
+    (columns, first): (&Sparse<T>, usize),
     out: &mut [&mut [T]],
+    measure: Measure,
 ) {
     let (scattered, _) = scattered.as_chunks::<SPARSE_GROUP>();
-    for column in 0..out[0].len() {
+    with_term!(measure, term => for column in 0..out[0].len() {
         let mut sums = [T::ZERO; SPARSE_GROUP];
         for &(feature, value) in columns.row(first + column) {
             let row = &scattered[feature as usize];
             for lane in 0..SPARSE_GROUP {
-                sums[lane] = value.multiply_add::<FMA>(row[lane], sums[lane]);
+                sums[lane] = term(row[lane], value, sums[lane]);
             }
         }
         write(out, column, &sums);
-    }
+    });
 }
 
 dispatch! {
-    /// Writes the L1 distances of scattered rows to the columns from `first` on.
+    /// Returns the measures of rows with a column that is zero.
+    fn alone<T: Real>(
+        rows: &Sparse<T>, first: usize, count: usize, measure: Measure
+    ) -> [T; SPARSE_GROUP] = alone_body
+}
+
+#[inline(always)]
+fn alone_body<T: Real, const FMA: bool>(
+    rows: &Sparse<T>,
+    first: usize,
+    count: usize,
+    measure: Measure,
+) -> [T; SPARSE_GROUP] {
+    let mut sums = [T::ZERO; SPARSE_GROUP];
+    with_term!(measure, term => for (lane, sum) in sums.iter_mut().take(count).enumerate() {
+        for &(_, value) in rows.row(first + lane) {
+            *sum = term(value, T::ZERO, *sum);
+        }
+    });
+    sums
+}
+
+dispatch! {
+    /// Writes a measure of scattered rows with columns, whose terms do not vanish where the column does.
     fn distances<T: Real>(
-        scattered: &[T], absolutes: &[T; SPARSE_GROUP], columns: &Sparse<T>, first: usize,
-        out: &mut [&mut [T]]
+        scattered: &[T], alone: &[T; SPARSE_GROUP], columns: (&Sparse<T>, usize),
+        out: &mut [&mut [T]], measure: Measure
     ) = distances_body
 }
 
 #[inline(always)]
 fn distances_body<T: Real, const FMA: bool>(
     scattered: &[T],
-    absolutes: &[T; SPARSE_GROUP],
-    columns: &Sparse<T>,
-    first: usize,
+    alone: &[T; SPARSE_GROUP],
+    (columns, first): (&Sparse<T>, usize),
     out: &mut [&mut [T]],
+    measure: Measure,
 ) {
     // |x - z|_1 = sum over the entries of z of |x_k - z_k|, and |x|_1 less what it has there. The two
     // are added up alike, so that nothing is left of them where x = z.
     let (scattered, _) = scattered.as_chunks::<SPARSE_GROUP>();
-    for column in 0..out[0].len() {
+    with_term!(measure, term => for column in 0..out[0].len() {
         let (mut apart, mut there) = ([T::ZERO; SPARSE_GROUP], [T::ZERO; SPARSE_GROUP]);
         for &(feature, value) in columns.row(first + column) {
             let row = &scattered[feature as usize];
             for lane in 0..SPARSE_GROUP {
-                apart[lane] += (row[lane] - value).absolute();
-                there[lane] += row[lane].absolute();
+                apart[lane] = term(row[lane], value, apart[lane]);
+                there[lane] = term(row[lane], T::ZERO, there[lane]);
             }
         }
         for lane in 0..SPARSE_GROUP {
-            apart[lane] += (absolutes[lane] - there[lane]).larger(T::ZERO);
+            apart[lane] += (alone[lane] - there[lane]).larger(T::ZERO);
         }
         write(out, column, &apart);
-    }
+    });
 }
 
 dispatch! {
-    /// Adds up the differences of scattered rows to a scattered column, or their squares.
+    /// Adds up the terms of scattered rows with a scattered column over the features of the rows.
     fn differences<T: Real>(
-        scattered: &[T], features: &[u32], column: &[T], square: bool
+        scattered: &[T], features: &[u32], column: &[T], measure: Measure
     ) -> [T; SPARSE_GROUP] = differences_body
 }
 
@@ -179,19 +235,35 @@ fn differences_body<T: Real, const FMA: bool>(
     scattered: &[T],
     features: &[u32],
     column: &[T],
-    square: bool,
+    measure: Measure,
 ) -> [T; SPARSE_GROUP] {
     let (scattered, _) = scattered.as_chunks::<SPARSE_GROUP>();
     let mut sums = [T::ZERO; SPARSE_GROUP];
-    for &feature in features {
+    with_term!(measure, term => for &feature in features {
         let (row, value) = (&scattered[feature as usize], column[feature as usize]);
         for lane in 0..SPARSE_GROUP {
-            let difference = row[lane] - value;
-            sums[lane] = match square {
-                true => difference.multiply_add::<FMA>(difference, sums[lane]),
-                false => sums[lane] + difference.absolute(),
-            };
+            sums[lane] = term(row[lane], value, sums[lane]);
         }
-    }
+    });
     sums
+}
+
+dispatch! {
+    /// Adds up the terms of a column with rows that are zero, over its features that are not marked.
+    fn others<T: Real>(entries: &[(u32, T)], marked: &[bool], measure: Measure) -> T = others_body
+}
+
+#[inline(always)]
+fn others_body<T: Real, const FMA: bool>(
+    entries: &[(u32, T)],
+    marked: &[bool],
+    measure: Measure,
+) -> T {
+    let mut sum = T::ZERO;
+    with_term!(measure, term => for &(feature, value) in entries {
+        if !marked[feature as usize] {
+            sum = term(T::ZERO, value, sum);
+        }
+    });
+    sum
 }

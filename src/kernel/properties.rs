@@ -7,6 +7,7 @@ use super::user::{USER_DIAGONAL, user_diagonal};
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::simd::Real;
+use crate::simd::interactions::binomial;
 
 /// Kernel values up to this size, with room for sums and products of them, are far from overflowing.
 pub(crate) const LARGEST_VALUE: f64 = 1e150;
@@ -14,6 +15,8 @@ pub(crate) const LARGEST_VALUE: f64 = 1e150;
 const LARGEST_SINGLE: f64 = f32::MAX as f64 / 1e6;
 /// Values in f32 that are typically this wrong, as a share of the largest, are of no use.
 const USELESS: f64 = 1e-2;
+/// What rows are divided by is a normal number of f32 from here on, and so are its parts that matter.
+const SMALLEST_SINGLE: f64 = 1e-30;
 
 /// What the matrix of a kernel over some rows looks like.
 #[derive(Clone, Debug)]
@@ -43,8 +46,18 @@ impl Profile {
     }
 }
 
+/// How large rows are.
+#[derive(Default)]
+struct Spread {
+    /// A typical squared norm, and the largest.
+    typical: f64,
+    largest: f64,
+    /// Whether a row to be normalised is too long or too short for f32.
+    is_uneven: bool,
+}
+
 /// Checks that k(x, x) of each row is a number to compute with.
-fn check_diagonal(diagonal: &[f64], index: &[usize]) -> Result<()> {
+pub(super) fn check_diagonal(diagonal: &[f64], index: &[usize]) -> Result<()> {
     if let Some(at) = diagonal.iter().position(|value| !value.is_finite()) {
         return Err(Error::NotFinite {
             name: "the kernel of a row of X with itself",
@@ -95,8 +108,7 @@ impl Kernel {
             rounding: Rounding::default(),
             evaluations: 0,
         };
-        // Squared norms: a typical one, and the largest.
-        let mut norms = (0.0, 0.0);
+        let mut spread = Spread::default();
         match self {
             Kernel::Precomputed => {
                 if samples.rows() != samples.columns() || samples.is_sparse() {
@@ -114,119 +126,75 @@ impl Kernel {
                 profile.evaluations = index.len() * USER_DIAGONAL;
                 profile.rounding = Rounding::given(index.len());
             }
-            _ => norms = self.profile_rows(samples, index, &mut profile),
+            _ => spread = self.profile_rows(samples, index, &mut profile)?,
         }
         check_diagonal(&profile.diagonal, index)?;
         let largest = |max: f64, value: &f64| max.max(value.abs());
         let scale = profile.diagonal.iter().fold(0.0, largest);
-        let noise = f32::ROUNDOFF * self.roundings(norms.0);
-        let fits = scale <= LARGEST_SINGLE && norms.1 <= LARGEST_SINGLE && self.fits_single();
+        let noise = f32::ROUNDOFF * self.roundings(spread.typical);
+        let fits =
+            scale.max(spread.largest) <= LARGEST_SINGLE && !spread.is_uneven && self.fits_single();
         profile.single_noise = match fits && noise <= USELESS {
             true => noise * scale,
             false => f64::INFINITY,
         };
         let roundings = match profile.frame.differences {
             true => self.roundings(0.0),
-            false => self.roundings(norms.0),
+            false => self.roundings(spread.typical),
         };
         profile.double_noise = f64::ROUNDOFF * roundings * scale;
         Ok(profile)
     }
 
-    /// Fills in what is known of a kernel that is computed from rows. Returns a typical squared norm of
-    /// a row, and the largest.
+    /// Fills in what is known of a kernel that is computed from rows.
+    ///
+    /// # Errors
+    /// If the kernel is not defined for a row.
     fn profile_rows(
         &self,
         samples: &Samples,
         index: &[usize],
         profile: &mut Profile,
-    ) -> (f64, f64) {
+    ) -> Result<Spread> {
+        self.check_rows(samples, index)?;
         let center = profile.frame.center.as_deref();
         let (mut total, mut largest) = (0.0f64, None::<Row>);
+        let mut is_uneven = false;
         for &i in index {
             let row = Row::of(samples, i, center);
             total += row.squares;
+            is_uneven |= !self.fits_row(&row);
             profile.rounding.push(self, &row);
-            profile.diagonal.extend(self.on_diagonal(row.squares));
+            profile.diagonal.extend(self.on_diagonal(&row));
             largest = Some(largest.map_or(row, |largest| largest.max(&row)));
         }
         if let Some(largest) = &largest {
             profile.frame.differences = self.wants_differences(largest);
         }
-        // The mean, not the largest: kernels of distances vanish between a row far out and most
-        // others, and so do their errors there.
-        let typical = 2.0 * total / index.len().max(1) as f64;
-        (typical, largest.map_or(0.0, |largest| largest.squares))
-    }
-
-    /// Checks that every parameter is in its range.
-    pub(crate) fn check(&self) -> Result<()> {
-        let finite = |name, value: f64| {
-            if value.is_finite() {
-                Ok(())
-            } else {
-                Err(Error::parameter(name, "finite", value))
-            }
-        };
-        let not_negative = |name, value: f64| {
-            if value.is_finite() && value >= 0.0 {
-                Ok(())
-            } else {
-                Err(Error::parameter(name, "finite and not negative", value))
-            }
-        };
-        match self {
-            Kernel::Linear | Kernel::Precomputed | Kernel::User(_) => Ok(()),
-            Kernel::Rbf { gamma } | Kernel::Laplacian { gamma } => not_negative("gamma", *gamma),
-            Kernel::Polynomial { gamma, coef0, .. } | Kernel::Sigmoid { gamma, coef0 } => {
-                not_negative("gamma", *gamma)?;
-                finite("coef0", *coef0)
-            }
-            Kernel::InverseMultiquadric { c } => {
-                if c.is_finite() && *c > 0.0 {
-                    Ok(())
-                } else {
-                    Err(Error::parameter("c", "positive and finite", c))
-                }
-            }
-            Kernel::Sum(parts) | Kernel::Product(parts) => {
-                if parts.is_empty() {
-                    return Err(Error::parameter(
-                        "kernel",
-                        "made of at least one part",
-                        "none",
-                    ));
-                }
-                parts.iter().try_for_each(Kernel::check_part)
-            }
-            Kernel::Scaled(factor, kernel) => {
-                not_negative("the factor of a kernel", *factor)?;
-                kernel.check_part()
-            }
-        }
-    }
-
-    fn check_part(&self) -> Result<()> {
-        match self {
-            Kernel::Precomputed | Kernel::User(_) => Err(Error::parameter(
-                "kernel",
-                "made of built-in kernels",
-                format!("{self:?} as a part"),
-            )),
-            _ => self.check(),
-        }
+        Ok(Spread {
+            // The mean, not the largest: kernels of distances vanish between a row far out and most
+            // others, and so do their errors there.
+            typical: 2.0 * total / index.len().max(1) as f64,
+            largest: largest.map_or(0.0, |largest| largest.squares),
+            is_uneven,
+        })
     }
 
     /// Tells whether only differences x - z enter, so that the data may be centred.
     pub(crate) fn is_translation_invariant(&self) -> bool {
         match self {
-            Kernel::Rbf { .. } | Kernel::Laplacian { .. } | Kernel::InverseMultiquadric { .. } => {
-                true
-            }
+            Kernel::Rbf { .. }
+            | Kernel::Laplacian { .. }
+            | Kernel::InverseMultiquadric { .. }
+            | Kernel::Matern { .. }
+            | Kernel::Periodic { .. }
+            | Kernel::Anova { .. } => true,
             Kernel::Sum(parts) | Kernel::Product(parts) => {
                 parts.iter().all(Kernel::is_translation_invariant)
             }
-            Kernel::Scaled(_, kernel) => kernel.is_translation_invariant(),
+            Kernel::Scaled(_, kernel) | Kernel::Normalized(kernel) => {
+                kernel.is_translation_invariant()
+            }
             _ => false,
         }
     }
@@ -257,52 +225,97 @@ impl Kernel {
             Kernel::Sum(parts) | Kernel::Product(parts) => {
                 parts.iter().any(Kernel::may_be_indefinite)
             }
-            Kernel::Scaled(_, kernel) => kernel.may_be_indefinite(),
+            Kernel::Scaled(_, kernel) | Kernel::Normalized(kernel) => kernel.may_be_indefinite(),
             _ => false,
         }
     }
 
-    /// Returns k(x, x) for a row with the given squared norm; None where that is not enough.
-    pub(crate) fn on_diagonal(&self, squared_norm: f64) -> Option<f64> {
+    /// Tells whether |k(x, z)|^2 <= k(x, x) k(z, z) is known, and k(x, x) comes without cancellation.
+    fn has_lengths(&self) -> bool {
+        match self {
+            Kernel::Sigmoid { .. } | Kernel::Precomputed | Kernel::User(_) => false,
+            Kernel::Polynomial { coef0, .. } => *coef0 >= 0.0,
+            Kernel::Sum(parts) | Kernel::Product(parts) => parts.iter().all(Kernel::has_lengths),
+            Kernel::Scaled(_, kernel) | Kernel::Normalized(kernel) => kernel.has_lengths(),
+            _ => true,
+        }
+    }
+
+    /// Tells whether k(x, x) of a row that is to be normalised is a normal number of f32, or 0.
+    pub(super) fn fits_row(&self, row: &Row) -> bool {
+        match self {
+            Kernel::Normalized(kernel) => {
+                let fits = SMALLEST_SINGLE..=LARGEST_SINGLE;
+                let own = kernel.on_diagonal(row).unwrap_or(f64::NAN);
+                (own == 0.0 || fits.contains(&own)) && kernel.fits_row(row)
+            }
+            Kernel::Sum(parts) | Kernel::Product(parts) => {
+                parts.iter().all(|kernel| kernel.fits_row(row))
+            }
+            Kernel::Scaled(_, kernel) => kernel.fits_row(row),
+            _ => true,
+        }
+    }
+
+    /// Returns k(x, x) of a row; None where what is known of it is not enough.
+    pub(super) fn on_diagonal(&self, row: &Row) -> Option<f64> {
+        let all = |parts: &[Kernel]| -> Option<Vec<f64>> {
+            parts.iter().map(|kernel| kernel.on_diagonal(row)).collect()
+        };
         Some(match self {
-            Kernel::Linear => squared_norm,
+            Kernel::Linear => row.squares,
             Kernel::Polynomial {
                 gamma,
                 coef0,
                 degree,
-            } => (gamma * squared_norm + coef0).powi(*degree as i32),
-            Kernel::Rbf { .. } | Kernel::Laplacian { .. } => 1.0,
-            Kernel::Sigmoid { gamma, coef0 } => (gamma * squared_norm + coef0).tanh(),
+            } => (gamma * row.squares + coef0).powi(*degree as i32),
+            Kernel::Rbf { .. }
+            | Kernel::Laplacian { .. }
+            | Kernel::Matern { .. }
+            | Kernel::Periodic { .. }
+            | Kernel::ChiSquared { .. } => 1.0,
+            Kernel::Sigmoid { gamma, coef0 } => (gamma * row.squares + coef0).tanh(),
             Kernel::InverseMultiquadric { c } => 1.0 / c,
-            Kernel::Sum(parts) => {
-                let values: Option<Vec<f64>> =
-                    parts.iter().map(|k| k.on_diagonal(squared_norm)).collect();
-                values?.iter().sum()
-            }
-            Kernel::Product(parts) => {
-                let values: Option<Vec<f64>> =
-                    parts.iter().map(|k| k.on_diagonal(squared_norm)).collect();
-                values?.iter().product()
-            }
-            Kernel::Scaled(factor, kernel) => factor * kernel.on_diagonal(squared_norm)?,
+            Kernel::HistogramIntersection => row.absolutes,
+            Kernel::Anova { degree, .. } => binomial(row.columns, *degree as usize),
+            Kernel::Sum(parts) => all(parts)?.iter().sum(),
+            Kernel::Product(parts) => all(parts)?.iter().product(),
+            Kernel::Scaled(factor, kernel) => factor * kernel.on_diagonal(row)?,
+            Kernel::Normalized(kernel) => match kernel.on_diagonal(row)? {
+                0.0 => 0.0,
+                own if own > 0.0 => 1.0,
+                _ => f64::NAN,
+            },
             Kernel::Precomputed | Kernel::User(_) => return None,
         })
     }
 
     /// Tells whether the parameters, and values of theirs, are numbers of f32 that are neither too large
     /// nor too small.
-    fn fits_single(&self) -> bool {
+    pub(super) fn fits_single(&self) -> bool {
         let fits = |value: f64| value <= LARGEST_SINGLE && value >= LARGEST_SINGLE.recip();
         let fits_or_zero = |value: f64| value == 0.0 || fits(value.abs());
         match self {
-            Kernel::Rbf { gamma } | Kernel::Laplacian { gamma } => fits_or_zero(*gamma),
+            Kernel::Rbf { gamma }
+            | Kernel::Laplacian { gamma }
+            | Kernel::ChiSquared { gamma }
+            | Kernel::Anova { gamma, .. } => fits_or_zero(*gamma),
+            Kernel::Matern { length_scale, .. } => fits(length_scale * length_scale),
+            Kernel::Periodic {
+                period,
+                length_scale,
+            } => fits(*period) && fits(length_scale * length_scale),
             Kernel::Polynomial { gamma, coef0, .. } | Kernel::Sigmoid { gamma, coef0 } => {
                 fits_or_zero(*gamma) && fits_or_zero(*coef0)
             }
             Kernel::InverseMultiquadric { c } => fits(c * c),
             Kernel::Sum(parts) | Kernel::Product(parts) => parts.iter().all(Kernel::fits_single),
             Kernel::Scaled(factor, kernel) => fits_or_zero(*factor) && kernel.fits_single(),
-            Kernel::Linear | Kernel::Precomputed | Kernel::User(_) => true,
+            Kernel::Normalized(kernel) => kernel.has_lengths() && kernel.fits_single(),
+            Kernel::Linear
+            | Kernel::HistogramIntersection
+            | Kernel::Precomputed
+            | Kernel::User(_) => true,
         }
     }
 
@@ -316,12 +329,23 @@ impl Kernel {
             Kernel::Sigmoid { gamma, .. } => 1.0 + gamma * squared_norm,
             // Features are rounded apart from each other: their errors grow as a norm does.
             Kernel::Laplacian { gamma } => 4.0 + gamma * squared_norm.sqrt(),
+            Kernel::Matern { .. } => 1.0 + self.slope() * squared_norm,
+            Kernel::Periodic { .. } | Kernel::ChiSquared { .. } => {
+                4.0 + 4.0 * self.slope() * squared_norm.sqrt()
+            }
+            Kernel::Anova { gamma, degree } => {
+                f64::from(*degree) * (4.0 + (gamma * squared_norm).sqrt())
+            }
             Kernel::Sum(parts) | Kernel::Product(parts) => {
                 let roundings = |kernel: &Kernel| kernel.roundings(squared_norm);
                 parts.iter().map(roundings).sum()
             }
             Kernel::Scaled(_, kernel) => kernel.roundings(squared_norm),
-            Kernel::Linear | Kernel::Precomputed | Kernel::User(_) => 1.0,
+            Kernel::Normalized(kernel) => 2.0 + 2.0 * kernel.roundings(squared_norm),
+            Kernel::Linear
+            | Kernel::HistogramIntersection
+            | Kernel::Precomputed
+            | Kernel::User(_) => 1.0,
         }
     }
 }

@@ -18,6 +18,7 @@
 
 use super::function::Kernel;
 use crate::data::Samples;
+use crate::simd::interactions::binomial;
 use crate::simd::product::chains;
 
 /// Sizes are at least this: below, products underflow in f32 and are off by more than a share of
@@ -39,6 +40,8 @@ pub(super) struct Row {
     pub absolutes: f64,
     /// The most roundings of a sum over its features.
     pub terms: f64,
+    /// How many features there are.
+    pub columns: usize,
     /// Whether it is stored sparse, where an L1 distance is a difference of sums.
     pub sparse: bool,
 }
@@ -73,6 +76,7 @@ impl Row {
                 true => samples.entries(i) as f64,
                 false => chains(samples.columns()),
             },
+            columns: samples.columns(),
             sparse,
         }
     }
@@ -88,6 +92,7 @@ impl Row {
             squares: max(self.squares, other.squares),
             absolutes: max(self.absolutes, other.absolutes),
             terms: self.terms.max(other.terms),
+            columns: self.columns,
             sparse: self.sparse,
         }
     }
@@ -140,6 +145,17 @@ impl Figures {
         Figures::plain(size, roundings)
     }
 
+    /// Those of a kernel divided by the lengths of rows; `own` is k(x, x) of this one.
+    fn divided(self, own: f64) -> Self {
+        match own > 0.0 {
+            true => {
+                let share = self.size * self.size / own;
+                Figures::plain(share.sqrt(), self.roundings * (1.0 + share) + 3.0)
+            }
+            false => Figures::plain(0.0, 0.0),
+        }
+    }
+
     fn scaled(self, factor: f64) -> Self {
         Figures {
             size: self.size * factor.sqrt(),
@@ -184,40 +200,111 @@ impl Kernel {
                     reach: of((2.0 * squares.sqrt() + c).powi(2)),
                 }
             }
-            Kernel::Laplacian { gamma } => {
-                let per_size = if row.sparse { 3.0 * t + 3.0 } else { 2.0 };
-                let of = |sum: f64| 2.0 + 0.2 * (t + 2.0) + gamma * per_size * sum;
-                Figures {
-                    size: 1.0,
-                    roundings: of(row.absolutes),
-                    reach: reach_of(*gamma, |gamma| of(row.absolutes + gamma.recip())),
-                }
-            }
+            Kernel::Matern { .. }
+            | Kernel::Laplacian { .. }
+            | Kernel::Periodic { .. }
+            | Kernel::ChiSquared { .. }
+            | Kernel::HistogramIntersection
+            | Kernel::Anova { .. } => self.further_figures(row),
             // Given in f64, and only rounded.
             Kernel::Precomputed | Kernel::User(_) => Figures::plain(0.0, 0.5),
             Kernel::Sum(parts) => Figures::sum(parts.iter().map(|part| part.figures(row))),
             Kernel::Product(parts) => Figures::product(parts.iter().map(|part| part.figures(row))),
             Kernel::Scaled(factor, kernel) => kernel.figures(row).scaled(*factor),
+            Kernel::Normalized(kernel) => {
+                let own = kernel.on_diagonal(row).unwrap_or(f64::NAN);
+                kernel.figures(row).divided(own)
+            }
+        }
+    }
+
+    /// Returns the figures of Matern kernels, and of kernels of sums over features that are neither inner
+    /// products nor squared distances.
+    fn further_figures(&self, row: &Row) -> Figures {
+        let (t, squares, sum) = (row.terms, row.squares, row.absolutes);
+        match self {
+            Kernel::Matern { nu, length_scale } => {
+                let slope = self.slope();
+                let of = |squares: f64| 4.0 + slope * (2.0 * t + 8.0) * squares;
+                // b^2 (1 + t) exp(-t) < (a + 1.35 w)^2 for b = a + w t.
+                let radius = squares.sqrt() + 1.35 * length_scale / (2.0 * nu).sqrt();
+                Figures {
+                    size: 1.0,
+                    roundings: of(squares),
+                    reach: of(radius.powi(2)),
+                }
+            }
+            Kernel::Laplacian { gamma } => {
+                let per_size = if row.sparse { 3.0 * t + 3.0 } else { 2.0 };
+                let of = |sum: f64| 2.0 + 0.2 * (t + 2.0) + gamma * per_size * sum;
+                Figures {
+                    size: 1.0,
+                    roundings: of(sum),
+                    reach: reach_of(*gamma, |gamma| of(sum + gamma.recip())),
+                }
+            }
+            // A term (x - z)^2 / (x + z), or sin^2, is known to 8 roundings of x and z, times the slope.
+            Kernel::Periodic { .. } | Kernel::ChiSquared { .. } => {
+                let per_size = if row.sparse { 3.0 * t + 12.0 } else { 8.0 };
+                Figures::plain(1.0, 2.0 + 0.2 * (t + 6.0) + self.slope() * per_size * sum)
+            }
+            Kernel::HistogramIntersection => Figures::plain(sum.sqrt(), 0.5 * t + 1.5),
+            Kernel::Anova { gamma, degree } => {
+                // Of the products, the share degree / columns has a given feature as a factor, whose slope
+                // is below sqrt(gamma). Features are added one by one.
+                let (degree, columns) = (f64::from(*degree), row.columns as f64);
+                let share = degree / columns.max(1.0);
+                let size = binomial(row.columns, degree as usize).sqrt();
+                let roundings = columns + 3.0 * degree + share * 2.0 * gamma.sqrt() * sum;
+                Figures::plain(size, roundings)
+            }
+            _ => Figures::plain(0.0, 0.0),
+        }
+    }
+
+    /// Returns how fast a kernel of distances falls at most: per squared distance for Matern kernels, per
+    /// sum of terms times the slope of these for others.
+    pub(super) fn slope(&self) -> f64 {
+        match self {
+            // exp(-s r) and (1 + s r) exp(-s r) are at most 1.
+            Kernel::Matern { nu, length_scale } => {
+                let factor = if *nu == 1.5 { 3.0 / 2.0 } else { 5.0 / 6.0 };
+                factor / (length_scale * length_scale)
+            }
+            Kernel::Periodic {
+                period,
+                length_scale,
+            } => 2.0 / (length_scale * length_scale) * std::f64::consts::PI / period,
+            Kernel::ChiSquared { gamma } => *gamma,
+            _ => 0.0,
         }
     }
 
     /// Returns what |k(x, z)|, or what its roundings are relative to, is at the most for rows of up to
     /// this squared norm. Not on the diagonal as a rule: think of (x.z - 1)^2.
-    pub(super) fn largest_value(&self, squared_norm: f64) -> f64 {
+    pub(super) fn largest_value(&self, squared_norm: f64, columns: usize) -> f64 {
         let row = Row {
             squares: squared_norm,
-            absolutes: 0.0,
+            absolutes: (columns as f64 * squared_norm).sqrt(),
             terms: 0.0,
+            columns,
             sparse: false,
         };
         self.figures(&row).size.powi(2)
     }
 
-    /// Tells whether distances of such rows in f64 have to be computed from differences: from norms
-    /// they would not be right to [`FROM_NORMS`].
+    /// Tells whether distances of such rows in f64 have to be computed from differences: from norms, or
+    /// from sums of which most cancels, they would not be right to [`FROM_NORMS`].
     pub(super) fn wants_differences(&self, largest: &Row) -> bool {
         match self {
-            Kernel::Rbf { .. } | Kernel::InverseMultiquadric { .. } | Kernel::Laplacian { .. } => {
+            Kernel::ChiSquared { .. } if !largest.sparse => false,
+            Kernel::Rbf { .. }
+            | Kernel::InverseMultiquadric { .. }
+            | Kernel::Laplacian { .. }
+            | Kernel::Matern { .. }
+            | Kernel::Periodic { .. }
+            | Kernel::ChiSquared { .. }
+            | Kernel::Anova { .. } => {
                 let error = f64::EPSILON * self.figures(largest).roundings;
                 // Norms that overflow are not smaller either.
                 error.is_nan() || error > FROM_NORMS
@@ -225,7 +312,9 @@ impl Kernel {
             Kernel::Sum(parts) | Kernel::Product(parts) => {
                 parts.iter().any(|kernel| kernel.wants_differences(largest))
             }
-            Kernel::Scaled(_, kernel) => kernel.wants_differences(largest),
+            Kernel::Scaled(_, kernel) | Kernel::Normalized(kernel) => {
+                kernel.wants_differences(largest)
+            }
             _ => false,
         }
     }

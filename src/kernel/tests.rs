@@ -57,6 +57,20 @@ impl Data {
         }
     }
 
+    /// The same without signs, for kernels of histograms.
+    fn absolute(&self) -> Self {
+        let columns = self.dense.columns();
+        Self::from_fn(self.rows.len(), columns, |i, j| self.rows[i][j].abs())
+    }
+
+    /// What the kernel is defined for.
+    fn suited_to(self, kernel: &Kernel) -> Self {
+        match is_of_histograms(kernel) {
+            true => self.absolute(),
+            false => self,
+        }
+    }
+
     fn all(&self) -> Vec<usize> {
         (0..self.rows.len()).collect()
     }
@@ -64,6 +78,37 @@ impl Data {
     fn mean(&self) -> Vec<f64> {
         self.dense.mean(&self.all())
     }
+}
+
+fn is_of_histograms(kernel: &Kernel) -> bool {
+    match kernel {
+        Kernel::ChiSquared { .. } | Kernel::HistogramIntersection => true,
+        Kernel::Sum(parts) | Kernel::Product(parts) => parts.iter().any(is_of_histograms),
+        Kernel::Scaled(_, kernel) | Kernel::Normalized(kernel) => is_of_histograms(kernel),
+        _ => false,
+    }
+}
+
+/// Kernels of sums over features, Matern's and normalised ones.
+fn further_kernels() -> Vec<Kernel> {
+    let (overlap, chi) = (Kernel::histogram_intersection(), Kernel::chi_squared(0.4));
+    let anova = Kernel::anova(0.5, 2);
+    vec![
+        Kernel::matern(1.5, 0.8),
+        Kernel::matern(2.5, 1.3),
+        Kernel::periodic(0.9, 1.5),
+        chi.clone(),
+        overlap.clone(),
+        Kernel::anova(0.3, 1),
+        anova.clone(),
+        Kernel::anova(0.2, 5),
+        Kernel::linear().normalized(),
+        Kernel::polynomial(0.6, 0.8, 3).normalized(),
+        overlap.clone().normalized(),
+        anova.clone().normalized() + 0.5 * Kernel::matern(2.5, 0.7),
+        (chi * Kernel::linear().normalized() + overlap).normalized(),
+        Kernel::periodic(2.0, 0.7) * Kernel::rbf(0.1) + Kernel::periodic(3.0, 1.0),
+    ]
 }
 
 fn kernels() -> Vec<Kernel> {
@@ -92,7 +137,29 @@ fn kernels() -> Vec<Kernel> {
         (Kernel::polynomial(0.3, 1.0, 2) + 0.5 * (sigmoid(0.1) * multiquadric))
             * Kernel::Sum(vec![Kernel::linear(), laplacian, 3.0 * Kernel::rbf(0.5)]),
     );
+    kernels.extend(further_kernels());
     kernels
+}
+
+/// The ANOVA kernel by its definition, over all subsets of features from `from` on.
+fn subsets(values: &[f64], size: u32) -> f64 {
+    match (size, values.split_first()) {
+        (0, _) => 1.0,
+        (_, None) => 0.0,
+        (_, Some((first, rest))) => first * subsets(rest, size - 1) + subsets(rest, size),
+    }
+}
+
+/// The same by the recursion, where there are too many of them.
+fn recursion(values: &[f64], size: u32) -> f64 {
+    let mut sums = vec![0.0; size as usize + 1];
+    sums[0] = 1.0;
+    for value in values {
+        for s in (1..sums.len()).rev() {
+            sums[s] += value * sums[s - 1];
+        }
+    }
+    sums[size as usize]
 }
 
 /// The value of a kernel by its formula, and how far it moves when every number that enters is
@@ -138,6 +205,59 @@ fn formula(kernel: &Kernel, x: &[f64], z: &[f64], center: &[f64]) -> (f64, f64) 
         Kernel::Sigmoid { gamma, coef0 } => {
             let value = (gamma * dot + coef0).tanh();
             (value, 1.0 + gamma * size + coef0.abs())
+        }
+        Kernel::Matern { nu, length_scale } => {
+            let r = (2.0 * nu * squared).sqrt() / length_scale;
+            let square = if *nu == 1.5 { 0.0 } else { r * r / 3.0 };
+            let value = (1.0 + r + square) * (-r).exp();
+            // The slope in the squared distance, and in r for its own roundings.
+            let slope = nu / (length_scale * length_scale) * (1.0 + r) * (-r).exp();
+            (value, value * (1.0 + r) + 2.0 * slope * around(2))
+        }
+        Kernel::Periodic {
+            period,
+            length_scale,
+        } => {
+            let factor = 2.0 / (length_scale * length_scale);
+            let angle = |(x, z): (&f64, &f64)| std::f64::consts::PI * (x - z) / period;
+            let sum: f64 = pairs().map(|pair| angle(pair).sin().powi(2)).sum();
+            let value = (-factor * sum).exp();
+            let slope = 4.0 * std::f64::consts::PI / period;
+            (value, value * (1.0 + factor * (sum + slope * around(1))))
+        }
+        Kernel::ChiSquared { gamma } => {
+            let term = |(x, z): (&f64, &f64)| match x + z {
+                0.0 => 0.0,
+                total => (x - z) * (x - z) / total,
+            };
+            let value = (-gamma * pairs().map(term).sum::<f64>()).exp();
+            (value, value * (1.0 + 4.0 * gamma * around(1)))
+        }
+        Kernel::HistogramIntersection => {
+            let value = pairs().map(|(x, z)| x.min(*z)).sum();
+            (value, value)
+        }
+        Kernel::Anova { gamma, degree } => {
+            let term = |(x, z): (&f64, &f64)| (-gamma * (x - z) * (x - z)).exp();
+            let values: Vec<f64> = pairs().map(term).collect();
+            let ones = vec![1.0; values.len()];
+            let few = values.len() <= 10;
+            let of = |values: &[f64]| match few {
+                true => subsets(values, *degree),
+                false => recursion(values, *degree),
+            };
+            let slope = 1.0 + 2.0 * gamma.sqrt() * around(1);
+            (of(&values), f64::from(*degree) * of(&ones) * slope)
+        }
+        Kernel::Normalized(kernel) => {
+            let (own, other) = (formula(kernel, x, x, center), formula(kernel, z, z, center));
+            if own.0 == 0.0 || other.0 == 0.0 {
+                return (0.0, 0.0);
+            }
+            let (value, error) = formula(kernel, x, z, center);
+            let root = (own.0 * other.0).sqrt();
+            let relative = own.1 / own.0 + other.1 / other.0 + 3.0;
+            (value / root, error / root + relative * (value / root).abs())
         }
         Kernel::Sum(parts) => parts.iter().fold((0.0, 0.0), |(sum, error), kernel| {
             let (value, other) = formula(kernel, x, z, center);
@@ -220,9 +340,9 @@ const SHAPES: [(usize, usize, usize); 9] = [
 
 fn all_paths<T: Real>() {
     for (shape, &(rows, columns, dim)) in SHAPES.iter().enumerate() {
-        let left = Data::new(rows, dim, 10 * shape);
-        let right = Data::new(columns, dim, 10 * shape + 5);
         for kernel in kernels() {
+            let left = Data::new(rows, dim, 10 * shape).suited_to(&kernel);
+            let right = Data::new(columns, dim, 10 * shape + 5).suited_to(&kernel);
             for isa in Isa::available() {
                 let dense = new_columns::<T>(&kernel, &right.dense, isa);
                 let sparse = new_columns::<T>(&kernel, &right.sparse, isa);
@@ -250,8 +370,9 @@ fn double_precision_follows_the_formulas_on_every_path() {
 
 #[test]
 fn a_range_of_columns_is_that_part_of_the_whole() {
-    let (left, right) = (Data::new(9, 5, 1), Data::new(900, 5, 2));
     for kernel in kernels() {
+        let left = Data::new(9, 5, 1).suited_to(&kernel);
+        let right = Data::new(900, 5, 2).suited_to(&kernel);
         for samples in [&right.dense, &right.sparse] {
             let columns = new_columns::<f32>(&kernel, samples, Isa::detect());
             let whole = fill(&columns, &left.dense, 0..900);
@@ -316,8 +437,8 @@ fn a_given_center_is_used() {
 
 #[test]
 fn kernels_are_symmetric_and_right_on_the_diagonal() {
-    let data = Data::new(40, 6, 4);
     for kernel in kernels() {
+        let data = Data::new(40, 6, 4).suited_to(&kernel);
         for (samples, center) in [(&data.dense, data.mean()), (&data.sparse, vec![0.0; 6])] {
             let columns = new_columns::<f64>(&kernel, samples, Isa::detect());
             let values = fill(&columns, samples, 0..40);
@@ -330,9 +451,9 @@ fn kernels_are_symmetric_and_right_on_the_diagonal() {
                         "{kernel:?}"
                     );
                 }
-                let norm = data.rows[i].iter().map(|x| x * x).sum();
                 let (exact, condition) = formula(&kernel, &data.rows[i], &data.rows[i], &center);
-                let diagonal = kernel.on_diagonal(norm).expect("a built-in kernel");
+                let row = rounding::Row::of(samples, i, None);
+                let diagonal = kernel.on_diagonal(&row).expect("a built-in kernel");
                 assert!((diagonal - exact).abs() <= allowed::<f64>(condition, 6));
             }
         }
@@ -527,6 +648,16 @@ fn parameters_are_checked() {
         assert_eq!(name(2.0 * (Kernel::linear() + Kernel::rbf(bad))), "gamma");
     }
     assert_eq!(name(Kernel::InverseMultiquadric { c: 0.0 }), "c");
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-200] {
+        assert_eq!(name(Kernel::matern(1.5, bad)), "length_scale");
+        assert_eq!(name(Kernel::periodic(bad, 1.0)), "period");
+        assert_eq!(name(Kernel::periodic(1.0, bad)), "length_scale");
+    }
+    assert_eq!(name(Kernel::matern(2.0, 1.0)), "nu");
+    assert_eq!(name(Kernel::anova(1.0, 0)), "degree");
+    assert_eq!(name(Kernel::anova(1.0, 17)), "degree");
+    assert_eq!(name(Kernel::chi_squared(-1.0).normalized()), "gamma");
+    assert_eq!(name(Kernel::precomputed().normalized()), "kernel");
     for coef0 in [f64::NAN, f64::NEG_INFINITY] {
         assert_eq!(name(Kernel::polynomial(1.0, coef0, 2)), "coef0");
         assert_eq!(name(Kernel::Sigmoid { gamma: 1.0, coef0 }), "coef0");
@@ -544,6 +675,51 @@ fn parameters_are_checked() {
     }
     // Negative coef0 is allowed, as in LIBSVM.
     assert!(Kernel::polynomial(0.0, -1.0, 0).check().is_ok());
+}
+
+#[test]
+fn kernels_of_histograms_refuse_negative_numbers() {
+    let data = Data::new(20, 4, 13);
+    for kernel in [
+        Kernel::chi_squared(1.0),
+        (Kernel::linear() + 2.0 * Kernel::histogram_intersection()).normalized(),
+    ] {
+        for samples in [&data.dense, &data.sparse] {
+            let name = |result| match result {
+                Err(Error::Parameter { name, .. }) => name,
+                other => panic!("{kernel:?} gave {other:?}"),
+            };
+            assert_eq!(name(kernel.matrix(samples, samples).map(drop)), "X");
+            assert_eq!(name(kernel.diagonal(samples).map(drop)), "X");
+            let profile = kernel.profile(samples, &data.all()).map(drop);
+            assert_eq!(name(profile), "X");
+        }
+    }
+}
+
+/// Lengths from 1e-60 to 1e60 in feature space; not one value leaves [-1, 1].
+#[test]
+fn normalised_rows_have_length_one_or_zero() {
+    let data = Data::from_fn(40, 5, |i, j| {
+        10f64.powi(2 * (i as i32 % 20) - 20) * noise(3, i, j) * f64::from(i > 0)
+    });
+    for kernel in [Kernel::linear(), Kernel::polynomial(1.0, 0.0, 3)] {
+        for samples in [&data.dense, &data.sparse] {
+            let normalized = kernel.clone().normalized();
+            let profile = normalized.profile(samples, &data.all()).expect("finite");
+            assert!(profile.single_noise.is_infinite()); // it would underflow in f32
+            let values = normalized.matrix(samples, samples).expect("values");
+            assert!(values.row(0).iter().all(|value| *value == 0.0));
+            for i in 1..40 {
+                assert_eq!(values[[i, i]], 1.0);
+                assert_eq!(profile.diagonal[i], 1.0);
+            }
+            assert!(values.iter().all(|value| value.abs() <= 1.0 + 1e-14));
+        }
+    }
+    let negative = Kernel::polynomial(1.0, -1.0, 3).normalized();
+    let origin = Data::from_fn(1, 1, |_, _| 0.5);
+    assert!(negative.matrix(&origin.dense, &origin.dense).is_err());
 }
 
 #[test]
@@ -651,9 +827,9 @@ proptest! {
     ) {
         let scale = 2f64.powi(exponent);
         let value = |seed| move |i, j| f64::from(((offset + noise(seed, i, j)) * scale) as f32);
-        let left = Data::from_fn(rows, dim, value(seed));
-        let right = Data::from_fn(columns, dim, value(seed + 1));
         let kernel = &kernels()[which % kernels().len()];
+        let left = Data::from_fn(rows, dim, value(seed)).suited_to(kernel);
+        let right = Data::from_fn(columns, dim, value(seed + 1)).suited_to(kernel);
         for isa in Isa::available() {
             for (samples, sparse) in [(&right.dense, false), (&right.sparse, true)] {
                 let packed = new_columns::<f64>(kernel, samples, isa);
@@ -673,6 +849,10 @@ fn kernels_of_distances() -> Vec<Kernel> {
         Kernel::rbf(1.0),
         laplacian.clone(),
         multiquadric.clone(),
+        Kernel::matern(1.5, 0.8),
+        Kernel::matern(2.5, 1.2),
+        Kernel::anova(0.7, 1),
+        (Kernel::matern(2.5, 1.2) * Kernel::rbf(0.2)).normalized(),
         2.0 * (Kernel::rbf(0.5) + laplacian.clone()),
         laplacian * Kernel::rbf(0.3),
         0.5 * multiquadric,
@@ -710,7 +890,8 @@ fn equal_rows_have_the_value_of_the_diagonal<T: Real>() {
         for columns in [1, 3, 40, 100] {
             let data = wild(50, columns, kind);
             for kernel in kernels_of_distances() {
-                let diagonal = T::from_f64(kernel.on_diagonal(0.0).expect("built in"));
+                let own = rounding::Row::of(&data.dense, 0, None);
+                let diagonal = T::from_f64(kernel.on_diagonal(&own).expect("built in"));
                 for isa in Isa::available() {
                     for samples in [&data.dense, &data.sparse] {
                         let packed = new_columns::<T>(&kernel, samples, isa);
@@ -742,7 +923,8 @@ fn kernels_of_distances_are_right_at_every_scale() {
         for columns in [1, 3, 40, 100] {
             let (left, right) = (wild(20, columns, kind), wild(40, columns, kind));
             for kernel in kernels_of_distances() {
-                let size = kernel.on_diagonal(0.0).expect("built in");
+                let own = rounding::Row::of(&left.dense, 0, None);
+                let size = kernel.on_diagonal(&own).expect("built in");
                 for samples in [&right.dense, &right.sparse] {
                     let packed = new_columns::<f64>(&kernel, samples, Isa::detect());
                     differences += usize::from(packed.has_differences());
@@ -781,16 +963,19 @@ fn errors_of_single_precision_are_within_their_bounds() {
     for (seed, dim) in [1, 2, 7, 31, 33, 100, 700].into_iter().enumerate() {
         for scale in scales {
             let offset = noise(seed, 0, 0);
-            let data = Data::from_fn(24, dim, |i, j| {
-                let far = if i == 3 { 1e3 } else { 1.0 };
-                let zero = noise(seed + 9, i, j) > 0.9;
-                if zero {
-                    0.0
-                } else {
-                    scale * far * (offset + noise(seed, i, j))
-                }
-            });
+            let signed = || {
+                Data::from_fn(24, dim, |i, j| {
+                    let far = if i == 3 { 1e3 } else { 1.0 };
+                    let zero = noise(seed + 9, i, j) > 0.9;
+                    if zero {
+                        0.0
+                    } else {
+                        scale * far * (offset + noise(seed, i, j))
+                    }
+                })
+            };
             for kernel in kernels() {
+                let data = signed().suited_to(&kernel);
                 for samples in [&data.dense, &data.sparse] {
                     let profile = kernel.profile(samples, &data.all()).expect("finite");
                     if profile.single_noise.is_infinite() {

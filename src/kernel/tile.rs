@@ -10,7 +10,9 @@ use super::function::Kernel;
 use super::products::Scattered;
 use super::sparse::SPARSE_GROUP;
 use crate::error::{Polled, Result, Stop};
-use crate::simd::product::{GROUP, Measure, dense_products};
+use crate::simd::interactions::dense_interactions;
+use crate::simd::measure::Measure;
+use crate::simd::product::{GROUP, dense_products};
 use crate::simd::{Real, memory, parallel};
 use std::ops::Range;
 
@@ -25,9 +27,8 @@ const TILE_BYTES: usize = 1 << 19;
 #[derive(Default)]
 pub(crate) struct Scratch<T> {
     scattered: Scattered<T>,
-    absolutes: Vec<T>,
-    squares: Vec<T>,
-    dots: Vec<T>,
+    /// The measures of a group of rows that a composed kernel is made from.
+    measures: Vec<Vec<T>>,
     spare: Vec<Vec<T>>,
 }
 
@@ -154,34 +155,28 @@ impl<T: Real> Columns<T> {
         out: &mut [&mut [T]],
         scratch: &mut Scratch<T>,
     ) {
-        let differences = self.has_differences();
-        let wants = |measure| is_made_from(&self.kernel, measure, differences);
         let (width, height) = (out[0].len(), out.len());
-        for (measure, buffer) in [
-            (Measure::Absolute, &mut scratch.absolutes),
-            (Measure::Square, &mut scratch.squares),
-        ] {
-            if wants(measure) {
-                buffer.resize(height * width, T::ZERO);
-                let mut lines: Vec<&mut [T]> = buffer.chunks_mut(width).take(height).collect();
-                let scattered = &mut scratch.scattered;
-                self.products(rows, first, column, &mut lines, measure, scattered);
-            }
-        }
-        if wants(Measure::Product) {
-            let scattered = &mut scratch.scattered;
-            self.products(rows, first, column, out, Measure::Product, scattered);
+        let Scratch {
+            scattered,
+            measures,
+            spare,
+        } = scratch;
+        measures.resize_with(self.measures.len(), Vec::new);
+        for (&measure, buffer) in self.measures.iter().zip(&mut *measures) {
+            buffer.resize(height * width, T::ZERO);
+            let mut lines: Vec<&mut [T]> = buffer.chunks_mut(width).take(height).collect();
+            self.products(rows, first, column, &mut lines, measure, scattered);
         }
         for (r, values) in out.iter_mut().enumerate() {
-            scratch.dots.clear();
-            scratch.dots.extend_from_slice(values);
             let ingredients = Ingredients {
-                dots: &scratch.dots,
-                absolutes: scratch.absolutes.chunks(width).nth(r).unwrap_or(&[]),
-                squares: scratch.squares.chunks(width).nth(r).unwrap_or(&[]),
+                measures: &self.measures,
+                values: measures,
+                row: r,
                 norms: self.norms(rows, first + r, column, width),
+                column,
+                lengths: (&self.lengths, &rows.lengths, first + r),
             };
-            ingredients.combine(self.isa, &self.kernel, values, &mut scratch.spare);
+            ingredients.combine(self.isa, &self.kernel, values, spare, &mut 0);
         }
     }
 
@@ -199,7 +194,13 @@ impl<T: Real> Columns<T> {
         match (&self.store, &rows.store) {
             (Store::Panels(panels), GroupStore::Dense(groups)) => {
                 let left = &groups[first / GROUP * dim * GROUP..][..dim * GROUP];
-                dense_products(isa, left, &panels[column * dim..], dim, out, measure);
+                let panels = &panels[column * dim..];
+                match measure {
+                    Measure::Interactions { gamma, degree } => {
+                        dense_interactions(isa, left, panels, dim, out, (gamma, degree));
+                    }
+                    _ => dense_products(isa, left, panels, dim, out, measure),
+                }
             }
             (Store::Sparse(columns), GroupStore::Sparse(rows)) => {
                 let how = (measure, self.has_differences());
@@ -251,18 +252,6 @@ fn cut<'a, T>(
 fn is_basic(kernel: &Kernel) -> bool {
     !matches!(
         kernel,
-        Kernel::Sum(_) | Kernel::Product(_) | Kernel::Scaled(..)
+        Kernel::Sum(_) | Kernel::Product(_) | Kernel::Scaled(..) | Kernel::Normalized(_)
     )
-}
-
-/// Tells whether a part of a kernel is computed from a measure.
-fn is_made_from(kernel: &Kernel, measure: Measure, differences: bool) -> bool {
-    match kernel {
-        Kernel::Sum(parts) | Kernel::Product(parts) => {
-            let mut parts = parts.iter();
-            parts.any(|kernel| is_made_from(kernel, measure, differences))
-        }
-        Kernel::Scaled(_, kernel) => is_made_from(kernel, measure, differences),
-        _ => kernel.measure(differences) == measure,
-    }
 }

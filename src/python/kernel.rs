@@ -56,6 +56,36 @@ impl PyKernel {
     }
 
     #[staticmethod]
+    fn matern(nu: f64, length_scale: f64) -> PyResult<Self> {
+        Self::checked(Kernel::matern(nu, length_scale))
+    }
+
+    #[staticmethod]
+    fn periodic(period: f64, length_scale: f64) -> PyResult<Self> {
+        Self::checked(Kernel::periodic(period, length_scale))
+    }
+
+    #[staticmethod]
+    fn chi_squared(gamma: f64) -> PyResult<Self> {
+        Self::checked(Kernel::chi_squared(gamma))
+    }
+
+    #[staticmethod]
+    fn histogram_intersection() -> Self {
+        PyKernel(Kernel::HistogramIntersection)
+    }
+
+    #[staticmethod]
+    fn anova(gamma: f64, degree: u32) -> PyResult<Self> {
+        Self::checked(Kernel::anova(gamma, degree))
+    }
+
+    #[staticmethod]
+    fn normalized(kernel: PyRef<PyKernel>) -> PyResult<Self> {
+        Self::checked(kernel.0.clone().normalized())
+    }
+
+    #[staticmethod]
     fn precomputed() -> Self {
         PyKernel(Kernel::Precomputed)
     }

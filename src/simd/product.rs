@@ -12,23 +12,15 @@
 
 use super::Real;
 use super::isa::dispatch;
+use super::measure::with_term;
+
+pub(crate) use super::measure::Measure;
 
 /// Rows of a group.
 pub(crate) const GROUP: usize = 6;
 /// Features added up in one chain: the error of a sum grows with the length of its chains and with
 /// their number.
 pub(crate) const CHAIN: usize = 32;
-
-/// What is added up over the features of two samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measure {
-    /// x z: the inner product.
-    Product,
-    /// |x - z|: the L1 distance.
-    Absolute,
-    /// (x - z)^2: the squared distance.
-    Square,
-}
 
 /// Returns how many roundings a sum over `dim` features takes at the most.
 pub(crate) fn chains(dim: usize) -> f64 {
@@ -55,23 +47,34 @@ fn dense_products_body<T: Real, const FMA: bool>(
     out: &mut [&mut [T]],
     measure: Measure,
 ) {
-    match (size_of::<T>() == 4, measure) {
-        (true, Measure::Product) => group_products::<T, FMA, 16, 0>(left, panels, dim, out),
-        (true, Measure::Absolute) => group_products::<T, FMA, 16, 1>(left, panels, dim, out),
-        (true, Measure::Square) => group_products::<T, FMA, 16, 2>(left, panels, dim, out),
-        (false, Measure::Product) => group_products::<T, FMA, 8, 0>(left, panels, dim, out),
-        (false, Measure::Absolute) => group_products::<T, FMA, 8, 1>(left, panels, dim, out),
-        (false, Measure::Square) => group_products::<T, FMA, 8, 2>(left, panels, dim, out),
-    }
+    with_term!(measure, term => match size_of::<T>() {
+        4 => group_products::<T, 16>(left, panels, dim, out, term),
+        _ => group_products::<T, 8>(left, panels, dim, out, term),
+    });
 }
 
-/// `out[r][c] = sum_k left[k][r] * panel[k][c]`, or the sum of differences to a power other than 0.
+/// `out[r][c]` is the sum over k of the terms of `left[k][r]` and `panel[k][c]`.
 #[inline(always)]
-fn group_products<T: Real, const FMA: bool, const WIDTH: usize, const POWER: u8>(
+fn group_products<T: Real, const WIDTH: usize>(
     left: &[T],
     panels: &[T],
     dim: usize,
     out: &mut [&mut [T]],
+    term: impl Fn(T, T, T) -> T,
+) {
+    for_each_panel::<T, WIDTH>(left, panels, dim, out, |left, panel| {
+        panel_products(left, panel, &term)
+    });
+}
+
+/// Writes what `values` makes of a group of rows and each panel of columns.
+#[inline(always)]
+pub(super) fn for_each_panel<T: Real, const WIDTH: usize>(
+    left: &[T],
+    panels: &[T],
+    dim: usize,
+    out: &mut [&mut [T]],
+    values: impl Fn(&[[T; GROUP]], &[[T; WIDTH]]) -> [[T; WIDTH]; GROUP],
 ) {
     let width = out[0].len();
     if dim == 0 {
@@ -82,7 +85,7 @@ fn group_products<T: Real, const FMA: bool, const WIDTH: usize, const POWER: u8>
     let mut panels = panels.chunks_exact(dim * WIDTH);
     let whole = width / WIDTH;
     for (number, panel) in panels.by_ref().take(whole).enumerate() {
-        let sums = panel_products::<T, FMA, WIDTH, POWER>(left, panel);
+        let sums = values(left, panel.as_chunks().0);
         for (row, sums) in out.iter_mut().zip(sums) {
             // Of a length the compiler knows, or it calls a function to copy.
             if let Some(place) = row[number * WIDTH..].first_chunk_mut() {
@@ -92,7 +95,7 @@ fn group_products<T: Real, const FMA: bool, const WIDTH: usize, const POWER: u8>
     }
     let rest = width - whole * WIDTH;
     if let Some(panel) = panels.next().filter(|_| rest > 0) {
-        let sums = panel_products::<T, FMA, WIDTH, POWER>(left, panel);
+        let sums = values(left, panel.as_chunks().0);
         for (row, sums) in out.iter_mut().zip(sums) {
             row[whole * WIDTH..].copy_from_slice(&sums[..rest]);
         }
@@ -101,17 +104,17 @@ fn group_products<T: Real, const FMA: bool, const WIDTH: usize, const POWER: u8>
 
 /// The measures of a group of rows with one panel.
 #[inline(always)]
-fn panel_products<T: Real, const FMA: bool, const WIDTH: usize, const POWER: u8>(
+fn panel_products<T: Real, const WIDTH: usize>(
     left: &[[T; GROUP]],
-    panel: &[T],
+    panel: &[[T; WIDTH]],
+    term: impl Fn(T, T, T) -> T,
 ) -> [[T; WIDTH]; GROUP] {
-    let (panel, _) = panel.as_chunks::<WIDTH>();
     if left.len() <= CHAIN {
-        return chain::<T, FMA, WIDTH, POWER>(left, panel);
+        return chain(left, panel, &term);
     }
     let mut sums = [[T::ZERO; WIDTH]; GROUP];
     for (left, panel) in left.chunks(CHAIN).zip(panel.chunks(CHAIN)) {
-        let terms = chain::<T, FMA, WIDTH, POWER>(left, panel);
+        let terms = chain(left, panel, &term);
         for (sums, terms) in sums.iter_mut().zip(terms) {
             for (sum, term) in sums.iter_mut().zip(terms) {
                 *sum += term;
@@ -123,22 +126,16 @@ fn panel_products<T: Real, const FMA: bool, const WIDTH: usize, const POWER: u8>
 
 /// Adds up the features of one chain.
 #[inline(always)]
-fn chain<T: Real, const FMA: bool, const WIDTH: usize, const POWER: u8>(
+fn chain<T: Real, const WIDTH: usize>(
     left: &[[T; GROUP]],
     panel: &[[T; WIDTH]],
+    term: impl Fn(T, T, T) -> T,
 ) -> [[T; WIDTH]; GROUP] {
     let mut sums = [[T::ZERO; WIDTH]; GROUP];
     for (a, b) in left.iter().zip(panel) {
         for r in 0..GROUP {
             for c in 0..WIDTH {
-                sums[r][c] = match POWER {
-                    0 => a[r].multiply_add::<FMA>(b[c], sums[r][c]),
-                    1 => sums[r][c] + (a[r] - b[c]).absolute(),
-                    _ => {
-                        let difference = a[r] - b[c];
-                        difference.multiply_add::<FMA>(difference, sums[r][c])
-                    }
-                };
+                sums[r][c] = term(a[r], b[c], sums[r][c]);
             }
         }
     }

@@ -81,6 +81,13 @@ pub trait Real:
     /// assert_eq!(9.0f32.square_root(), 3.0);
     /// ```
     fn square_root(self) -> Self;
+    /// The nearest whole number, of two the even one.
+    ///
+    /// ```
+    /// # use mercer::simd::Real;
+    /// assert_eq!((-2.6f32).nearest(), -3.0);
+    /// ```
+    fn nearest(self) -> Self;
 
     /// The larger of two numbers that are not NaN (compiles to one instruction).
     ///
@@ -139,6 +146,10 @@ macro_rules! real {
             #[inline(always)]
             fn square_root(self) -> Self {
                 self.sqrt()
+            }
+            #[inline(always)]
+            fn nearest(self) -> Self {
+                self.round_ties_even()
             }
         }
     };

@@ -9,20 +9,31 @@ The parameters of a kernel are parameters of the estimator too, so a grid search
 """
 
 from mercer.kernels._functions import (
+    ANOVA,
     RBF,
+    ChiSquared,
+    HistogramIntersection,
     InverseMultiquadric,
     Laplacian,
     Linear,
+    Matern,
+    Periodic,
     Polynomial,
     Sigmoid,
 )
-from mercer.kernels._kernel import Product, Scaled, Sum
+from mercer.kernels._kernel import Normalized, Product, Scaled, Sum
 
 __all__ = [
+    "ANOVA",
     "RBF",
+    "ChiSquared",
+    "HistogramIntersection",
     "InverseMultiquadric",
     "Laplacian",
     "Linear",
+    "Matern",
+    "Normalized",
+    "Periodic",
     "Polynomial",
     "Product",
     "Scaled",

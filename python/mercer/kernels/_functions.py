@@ -4,11 +4,30 @@ from dataclasses import dataclass
 from math import inf, isfinite
 
 from mercer import _core
-from mercer._params import check_coef0, check_degree, check_positive, check_real
+from mercer._params import (
+    check_coef0,
+    check_degree,
+    check_integer,
+    check_non_negative,
+    check_positive,
+    check_real,
+)
 from mercer.kernels._gamma import Gamma, Gammas
 from mercer.kernels._kernel import Kernel, is_default
 
-__all__ = ["RBF", "InverseMultiquadric", "Laplacian", "Linear", "Polynomial", "Sigmoid"]
+__all__ = [
+    "ANOVA",
+    "RBF",
+    "ChiSquared",
+    "HistogramIntersection",
+    "InverseMultiquadric",
+    "Laplacian",
+    "Linear",
+    "Matern",
+    "Periodic",
+    "Polynomial",
+    "Sigmoid",
+]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -189,3 +208,165 @@ class InverseMultiquadric(Kernel):
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.inverse_multiquadric(self.c)
+
+
+def _width(name: str, value: float) -> float:
+    """Return a number that is squared and divided by."""
+    return check_real(
+        name,
+        value,
+        "a positive finite number",
+        lambda number: 0.0 < number * number < inf and isfinite(1.0 / number / number),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Matern(Kernel):
+    """The Matern kernel of smoothness 3/2 or 5/2.
+
+    With r = sqrt(2 nu) ||x - z|| / length_scale, k(x, z) = (1 + r) exp(-r) for nu = 1.5 and
+    (1 + r + r^2 / 3) exp(-r) for nu = 2.5.
+
+    Parameters
+    ----------
+    length_scale : float, default=1.0
+        The width, positive.
+    nu : {1.5, 2.5}, default=1.5
+        The smoothness: functions are once or twice differentiable.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Matern
+    >>> Matern(length_scale=2.0, nu=2.5)([[0.0]], [[0.0], [2.0]]).round(6)
+    array([[1.      , 0.523994]])
+    """
+
+    length_scale: float = 1.0
+    nu: float = 1.5
+
+    def _with_numbers(self, gammas: Gammas) -> "Matern":
+        nu = check_real("nu", self.nu, "1.5 or 2.5", lambda number: number in (1.5, 2.5))
+        return Matern(length_scale=_width("length_scale", self.length_scale), nu=nu)
+
+    def _build(self) -> _core.Kernel:
+        return _core.Kernel.matern(self.nu, self.length_scale)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Periodic(Kernel):
+    """The periodic kernel, k(x, z) = exp(-2 sum_i sin^2(pi (x_i - z_i) / period) / length_scale^2).
+
+    For one feature it is scikit-learn's ExpSineSquared; for several it is the product over them,
+    which is positive definite, unlike a function of their Euclidean distance.
+
+    Parameters
+    ----------
+    length_scale : float, default=1.0
+        The width of a bell, where a period has the length pi; positive.
+    period : float, default=1.0
+        The distance after which values repeat, positive.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Periodic
+    >>> Periodic(period=7.0)([[0.0]], [[7.0], [3.5]]).round(6)
+    array([[1.      , 0.135335]])
+    """
+
+    length_scale: float = 1.0
+    period: float = 1.0
+
+    def _with_numbers(self, gammas: Gammas) -> "Periodic":
+        return Periodic(
+            length_scale=_width("length_scale", self.length_scale),
+            period=_width("period", self.period),
+        )
+
+    def _build(self) -> _core.Kernel:
+        return _core.Kernel.periodic(self.period, self.length_scale)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ChiSquared(Kernel):
+    """The chi-squared kernel, k(x, z) = exp(-gamma sum_i (x_i - z_i)^2 / (x_i + z_i)).
+
+    A kernel of histograms: numbers must not be negative. Terms with x_i = z_i = 0 are 0.
+
+    Parameters
+    ----------
+    gamma : float, default=1.0
+        Factor of the distance, not negative.
+
+    Examples
+    --------
+    >>> from mercer.kernels import ChiSquared
+    >>> ChiSquared()([[1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]).round(6)
+    array([[1.      , 0.135335]])
+    """
+
+    gamma: float = 1.0
+
+    def _with_numbers(self, gammas: Gammas) -> "ChiSquared":
+        return ChiSquared(gamma=check_non_negative("gamma", self.gamma))
+
+    def _build(self) -> _core.Kernel:
+        return _core.Kernel.chi_squared(self.gamma)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class HistogramIntersection(Kernel):
+    """The histogram intersection kernel, k(x, z) = sum_i min(x_i, z_i).
+
+    Numbers must not be negative.
+
+    Examples
+    --------
+    >>> from mercer.kernels import HistogramIntersection
+    >>> HistogramIntersection()([[3.0, 1.0]], [[2.0, 5.0]])
+    array([[3.]])
+    """
+
+    def _with_numbers(self, gammas: Gammas) -> "HistogramIntersection":
+        return self
+
+    def _build(self) -> _core.Kernel:
+        return _core.Kernel.histogram_intersection()
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ANOVA(Kernel):
+    """The ANOVA kernel: products of one-dimensional Gaussian kernels over sets of features.
+
+    k(x, z) is the sum, over all sets of `degree` features, of the products of
+    exp(-gamma (x_i - z_i)^2) over the features i of the set. k(x, x) is the number of such sets:
+    `normalized` divides by it.
+
+    Parameters
+    ----------
+    gamma : {'scale', 'auto', 'median'} or float, default='scale'
+        Factor of the squared differences: 'scale' is 1 / (n_features * X.var()), 'auto' is
+        1 / n_features.
+    degree : int, default=2
+        How many features interact, from 1 to 16.
+
+    References
+    ----------
+    Stitson, Gammerman, Vapnik, Vovk, Watkins, Weston: Support vector regression with ANOVA
+    decomposition kernels (1999).
+
+    Examples
+    --------
+    >>> from mercer.kernels import ANOVA
+    >>> ANOVA(gamma=1.0, degree=2)([[0.0, 0.0, 0.0]], [[0.0, 0.0, 9.0]])
+    array([[1.]])
+    """
+
+    gamma: Gamma = "scale"
+    degree: int = 2
+
+    def _with_numbers(self, gammas: Gammas) -> "ANOVA":
+        degree = check_integer("degree", self.degree, "an integer from 1 to 16", 1, 16)
+        return ANOVA(gamma=gammas.number(self.gamma), degree=degree)
+
+    def _build(self) -> _core.Kernel:
+        return _core.Kernel.anova(float(self.gamma), self.degree)

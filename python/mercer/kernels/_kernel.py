@@ -15,16 +15,16 @@ from mercer._params import check_non_negative
 from mercer._threads import thread_count
 from mercer.kernels._gamma import Gammas
 
-__all__ = ["Kernel", "Product", "Scaled", "Sum", "is_default"]
+__all__ = ["Kernel", "Normalized", "Product", "Scaled", "Sum", "is_default"]
 
 
 @dataclass(frozen=True, repr=False)
 class Kernel(ABC):
     """A kernel function k(x, z): what all kernels of `mercer.kernels` can do.
 
-    ``a + b`` and ``a * b`` are kernels again, and so is ``2.0 * a``. Kernels are equal if they are
-    built in the same way from equal parameters. They cannot be changed: `replace` makes another
-    one. Parameters are checked when the kernel is used.
+    ``a + b`` and ``a * b`` are kernels again, and so are ``2.0 * a`` and ``a.normalized()``.
+    Kernels are equal if they are built in the same way from equal parameters. They cannot be
+    changed: `replace` makes another one. Parameters are checked when the kernel is used.
 
     Each kernel is a frozen dataclass whose fields are its parameters. Users do not derive from
     this class: a kernel of their own is a callable.
@@ -87,6 +87,16 @@ class Kernel(ABC):
         if isinstance(other, Real) and not isinstance(other, bool | np.bool_):
             return Scaled(other, self)  # type: ignore[arg-type]
         return NotImplemented
+
+    def normalized(self) -> "Kernel":
+        """Return this kernel divided by the lengths of both rows in feature space.
+
+        Returns
+        -------
+        Kernel
+            k(x, z) / sqrt(k(x, x) k(z, z)).
+        """
+        return Normalized(self)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -250,6 +260,40 @@ class Scaled(Kernel):
     def __repr__(self) -> str:
         """Return Python code that makes this kernel."""
         return f"{shown(self.factor)} * {_repr_in(self.kernel, 2)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Normalized(Kernel):
+    """A kernel divided by the lengths of both rows, which ``kernel.normalized()`` makes.
+
+    k(x, z) / sqrt(k(x, x) k(z, z)) is the cosine of the angle between x and z in feature space. A
+    row of length zero has the value 0 with every row, also with itself, as the rows of
+    scikit-learn's `cosine_similarity` have.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel; k(x, x) must not be negative.
+
+    Examples
+    --------
+    >>> from mercer.kernels import Linear
+    >>> Linear().normalized()([[3.0, 4.0]], [[6.0, 8.0], [4.0, -3.0], [0.0, 0.0]])
+    array([[1., 0., 0.]])
+    """
+
+    kernel: Kernel
+
+    def _with_numbers(self, gammas: Gammas) -> "Normalized":
+        _check_kernel("kernel", self.kernel, self)
+        return Normalized(self.kernel._with_numbers(gammas))
+
+    def _build(self) -> _core.Kernel:
+        return _core.Kernel.normalized(self.kernel._build())
+
+    def __repr__(self) -> str:
+        """Return Python code that makes this kernel."""
+        return f"{_repr_in(self.kernel, 2)}.normalized()"
 
 
 def _repr_in(kernel: Any, tightness: int) -> str:
