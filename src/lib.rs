@@ -45,6 +45,7 @@
 //! | [`formulation`] | machines as quadratic programmes |
 //! | [`model`] | trained machines, classification into many classes |
 //! | [`search`] | many fits on one kernel: grids, folds, leaving one out, probabilities |
+//! | [`spectral`] | eigenproblems of the kernel matrix |
 
 pub mod error;
 #[doc(hidden)]
@@ -61,6 +62,7 @@ mod linear;
 pub mod formulation;
 pub mod model;
 pub mod search;
+pub mod spectral;
 
 #[doc(hidden)]
 pub mod bench;
