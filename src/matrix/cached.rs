@@ -286,7 +286,7 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
     }
 
     /// Tells whether rows need not be fetched.
-    fn lends(&self) -> bool {
+    pub fn lends(&self) -> bool {
         self.source.lends() && self.order.is_natural()
     }
 

@@ -67,6 +67,12 @@ impl Thresholds {
         }
     }
 
+    /// Includes the fastest descent of some that may grow and the slowest of some that may shrink.
+    pub(super) fn include_extremes(&mut self, group: usize, up: f64, down: f64) {
+        self.m[group] = self.m[group].max(up);
+        self.big_m[group] = self.big_m[group].min(down);
+    }
+
     /// Includes a variable that may move both ways.
     pub(super) fn include_value(&mut self, group: usize, descent: f64) {
         self.m[group] = self.m[group].max(descent);

@@ -16,9 +16,10 @@ use crate::simd::threads;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// Bytes of matrices that are held at a time, if one alone does not take more: enough to keep all
-/// threads busy until the last chain of a kernel is done.
-const AT_A_TIME: usize = 1 << 29;
+/// Bytes of matrices that are held at a time, if one alone does not take more: several keep all threads
+/// busy until the last chain of a kernel is done, but memory used for the first time costs more than
+/// the values in it.
+const AT_A_TIME: usize = 1 << 28;
 
 /// Many fits on the same samples.
 ///

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from mercer._data import RowsLike
+from mercer.model_selection._scored import Waiting, may_wait
 from mercer.model_selection._together import Split, Together, all_of, machine_of
 from mercer.svm._shared import open_desk
 
@@ -35,8 +36,12 @@ class _Planned:
     def split(self, X: RowsLike, y: Any = None, *args: Any, **kwargs: Any) -> Iterator[Split]:
         """Return the splits, with all fits on them done."""
         splits = all_of(self._cv.split(X, y, *args, **kwargs))
-        data = (X, y, self._arguments)
-        self._together.plan(self._estimator, self._candidates, data, splits)
+        data, estimator = (X, y, self._arguments), self._estimator
+        if isinstance(estimator, Waiting):
+            self._together.plan(estimator.estimator, self._candidates, data, splits)
+            estimator.know(y, splits)
+        else:
+            self._together.plan(estimator, self._candidates, data, splits)
         return iter(splits)
 
     def get_n_splits(self, *args: Any, **kwargs: Any) -> int:
@@ -85,9 +90,13 @@ class _SharedSearch:
         # Found by `_run_search`, which scikit-learn calls from `fit`.
         self.__dict__["_together"] = together
         self.__dict__["_fit_arguments"] = params
+        estimator = self.estimator
         try:
+            if y is not None and may_wait(self, params):
+                self.estimator = Waiting(estimator, together)
             return self._fit_together(together, X, y, params)
         finally:
+            self.estimator = estimator
             del self.__dict__["_together"], self.__dict__["_fit_arguments"]
 
     def _fit_together(

@@ -19,7 +19,7 @@ from mercer.svm._classifier import BaseClassifier
 from mercer.svm._regressor import BaseRegressor
 from mercer.svm._shared import Collected, FitLike, Known, Request, open_desk
 
-__all__ = ["Together", "machine_of"]
+__all__ = ["Entry", "Split", "Together", "all_of", "machine_of"]
 
 #: Rows to train on and rows to test, by number.
 Split: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -60,12 +60,35 @@ class _Place:
 
 
 @dataclass
-class _Entry:
+class Entry:
     """A request, and its result when it is known."""
 
     place: _Place
     request: Request
+    #: The number of the split.
+    split: int
     result: _core.SearchFit | None = None
+
+    def is_regular(self) -> bool:
+        """Tell whether training has ended as it should: no one has to be told anything."""
+        if self.result is None:
+            return False
+        fit = self.result.fit
+        finite = np.isfinite(fit.dual_coef).all() and np.isfinite(fit.intercept).all()
+        return bool(finite) and all(report.status == "converged" for report in fit.reports)
+
+    def predictions(self) -> NDArray[Any] | None:
+        """Return what the machine predicts for the rows asked for, None if that is not known.
+
+        Of a classifier these are the numbers of classes.
+        """
+        machine, result = self.request.machine, self.result
+        if isinstance(machine, BaseClassifier) and result is not None:
+            n_classes = len(result.fit.n_support)
+            return _core.winners(result.values, n_classes, machine._fit_multiclass)
+        if isinstance(machine, BaseRegressor) and result is not None:
+            return result.values[:, 0]
+        return None
 
 
 @dataclass
@@ -75,7 +98,7 @@ class _Data:
     rows: RowsLike
     #: Where the splits on these rows are, by number.
     places: Mapping[int, _Place]
-    entries: list[_Entry] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
 
 
 class Together:
@@ -88,7 +111,9 @@ class Together:
         self.trains_too = trains_too
         #: The seconds of each fit that was planned, in the order of candidates, then splits.
         self.seconds: list[float] = []
-        self._entries: dict[Any, list[_Entry]] = {}
+        #: What was planned, in the same order; None for what could not be shared.
+        self.planned: list[Entry | None] = []
+        self._entries: dict[Any, list[Entry]] | None = None
         self._served: list[list[Known]] = []
 
     # Collecting
@@ -107,53 +132,25 @@ class Together:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            sets: dict[Any, _Data] = {}
-            planned = [
-                self._collect(sets, estimator, parameters, data, split_number, splits)
-                for parameters in candidates
-                for split_number in range(len(splits))
-            ]
-        for common in sets.values():
+            work = _Work(data, splits)
+            for parameters in candidates:
+                self.planned.extend(work.collect(estimator, parameters))
+        for common in work.sets.values():
             _train(common, self.trains_too)
-        for entry in planned:
-            self.seconds.append(entry.result.seconds if entry and entry.result else 0.0)
-
-    def _collect(
-        self,
-        sets: dict[Any, _Data],
-        estimator: Any,
-        parameters: Mapping[str, Any],
-        data: tuple[RowsLike, Any, Mapping[str, Any]],
-        number: int,
-        splits: Sequence[Split],
-    ) -> _Entry | None:
-        """Find out what a candidate trains on a split; None if that cannot be shared."""
-        try:
-            candidate = clone(estimator).set_params(**clone(dict(parameters), safe=False))
-            machine = machine_of(candidate)
-            if machine is None or getattr(machine, "probability", False):
-                return None
-            if not isinstance(machine._given_kernel(), Kernel):
-                return None
-            place, common = _place_of(sets, candidate, parameters, data[:2], number, splits)
-            train = splits[number][0]
-            arguments = _cut(candidate, data[2], train, length(data[0]) or 0)
-            target = None if data[1] is None else take_rows(data[1], train)
-            with open_desk(_Collecting()):
-                machine.fit(place.train, target, **arguments)
-        except Collected as collected:
-            entry = _Entry(place, collected.request)
-            common.entries.append(entry)
-            self._entries.setdefault(_signature(collected.request.machine), []).append(entry)
-            return entry
-        except Exception:  # whoever fits it alone will hear of it
-            return None
-        return None
+        self._entries = None
+        known = self.planned[len(self.seconds) :]
+        self.seconds += [entry.result.seconds if entry and entry.result else 0.0 for entry in known]
 
     # Handing out
 
     def serve(self, request: Request) -> FitLike | None:
         """Return what was found for a request."""
+        if self._entries is None:
+            self._entries = {}
+            for planned in self.planned:
+                if planned is not None:
+                    key = _signature(planned.request.machine)
+                    self._entries.setdefault(key, []).append(planned)
         for entry in self._entries.get(_signature(request.machine), ()):
             if entry.result is not None and _same_request(request, entry.request):
                 machine = request.machine
@@ -168,7 +165,61 @@ class Together:
         for known in self._served:
             known.clear()
         self._served.clear()
-        self._entries.clear()
+        self.planned.clear()
+        self._entries = None
+
+
+class _Work:
+    """The fits of a search on its splits, collected candidate after candidate.
+
+    `data` are the rows, the targets and what else goes to ``fit``.
+    """
+
+    def __init__(
+        self, data: tuple[RowsLike, Any, Mapping[str, Any]], splits: Sequence[Split]
+    ) -> None:
+        self.sets: dict[Any, _Data] = {}
+        self._data = data
+        self._splits = splits
+        self._targets = [
+            None if data[1] is None else take_rows(data[1], train) for train, _ in splits
+        ]
+
+    def collect(self, estimator: Any, parameters: Mapping[str, Any]) -> list[Entry | None]:
+        """Find out what a candidate trains on each split; None if that cannot be shared."""
+        nothing: list[Entry | None] = [None] * len(self._splits)
+        try:
+            candidate = clone(estimator).set_params(**clone(dict(parameters), safe=False))
+            machine = machine_of(candidate)
+            if machine is None or getattr(machine, "probability", False):
+                return nothing
+            if not isinstance(machine._given_kernel(), Kernel):
+                return nothing
+        except Exception:  # whoever fits it alone will hear of it
+            return nothing
+        return [
+            self._collect_on(candidate, machine, parameters, number)
+            for number in range(len(self._splits))
+        ]
+
+    def _collect_on(
+        self, candidate: Any, machine: Any, parameters: Mapping[str, Any], number: int
+    ) -> Entry | None:
+        X, y, more = self._data
+        try:
+            place, common = _place_of(
+                self.sets, candidate, parameters, (X, y), number, self._splits
+            )
+            arguments = _cut(candidate, more, self._splits[number][0], length(X) or 0)
+            with open_desk(_Collecting()):
+                machine.fit(place.train, self._targets[number], **arguments)
+        except Collected as collected:
+            entry = Entry(place, collected.request, number)
+            common.entries.append(entry)
+            return entry
+        except Exception:  # as above
+            return None
+        return None
 
 
 class _Collecting:
@@ -337,7 +388,7 @@ def _equal(rows: Any, others: Any) -> bool:
     return all(np.array_equal(getattr(rows, part), getattr(others, part)) for part in parts)
 
 
-def _supplied(entry: _Entry) -> _Supplied:
+def _supplied(entry: Entry) -> _Supplied:
     """Return a result with the rows numbered as the machine knows them, in its order."""
     assert entry.result is not None
     fit, request = entry.result.fit, entry.request
@@ -358,17 +409,10 @@ def _supplied(entry: _Entry) -> _Supplied:
     )
 
 
-def _known(entry: _Entry, request: Request, trains_too: bool) -> tuple[Known, ...]:
+def _known(entry: Entry, request: Request, trains_too: bool) -> tuple[Known, ...]:
     """Return the predictions that a search has found on the way."""
-    machine, place = request.machine, entry.place
-    assert entry.result is not None
-    values = entry.result.values
-    if isinstance(machine, BaseClassifier):
-        n_classes = len(entry.result.fit.n_support)
-        predictions: NDArray[Any] = _core.winners(values, n_classes, machine._fit_multiclass)
-    elif isinstance(machine, BaseRegressor):
-        predictions = values[:, 0]
-    else:
+    place, predictions = entry.place, entry.predictions()
+    if predictions is None:
         return ()
     n_test = len(place.test_at)
     blocks = [(place.test, predictions[:n_test])]

@@ -1,7 +1,7 @@
 //! The whole matrix, computed once for many problems over parts of the same samples.
 //!
 //! A grid search asks for the same rows again and again: for every cost, fold and pair of classes.
-//! So all values are computed once, in `f32`, half of them by symmetry, and kept. A problem over all
+//! So all values are computed once, in `f32`, and kept. A problem over all
 //! samples reads them where they lie; one over some of them copies the entries it needs, which lie
 //! together where the samples are in a good order. Values in `f64`, which few problems need, are
 //! computed as for any other matrix.
@@ -16,7 +16,8 @@ use crate::matrix::order::Order;
 use std::ops::Range;
 
 /// Multiplications behind a kernel value from which it is cheaper to pick the values of a block from
-/// its rows, a cache line each, than to compute them.
+/// its rows, a cache line each, than to compute them; and from which it is cheaper to mirror half of a
+/// matrix, line by line, than to compute all of it.
 const COSTLY: usize = 48;
 
 /// All kernel values of some samples, for kernels evaluated in tiles.
@@ -52,13 +53,16 @@ impl<'a> Whole<'a> {
         if rows.len() < size {
             return Ok(None); // the system refused some of the memory
         }
+        let costly = samples.work_of_matrix(size) / (size * size).max(1) > COSTLY;
         let columns = Columns::<f32>::new(kernel, all.centred(), &all.index)?;
         let packed = columns.pack_rows(samples, &all.index)?;
-        let computed = rows.try_fill(&slots, size, |lines| {
-            columns.fill_symmetric(&packed, lines, stop)
+        let computed = rows.try_fill(&slots, size, |lines| match costly {
+            true => columns.fill_symmetric(&packed, lines, stop),
+            false => columns
+                .fill(&packed, 0..size, lines, stop)
+                .map(|()| size * size),
         })?;
         all.count(computed);
-        let costly = samples.work_of_matrix(size) / (size * size).max(1) > COSTLY;
         Ok(Some(Whole { all, rows, costly }))
     }
 

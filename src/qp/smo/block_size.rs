@@ -14,6 +14,9 @@ const ONE_BLOCK: usize = 512;
 const SLOW: usize = 2048;
 /// Variables of a block that is solved by faces, at the least and at the most.
 const FACES: (usize, usize) = (1024, 6000);
+/// Variables of a block where all rows are at hand, at the least and, while pair steps will do, at the
+/// most; in between, a quarter more than want to move.
+const AT_HAND: (usize, usize) = (128, 512);
 /// The same of one of several problems over the same samples: a smaller block needs a smaller share of
 /// the rows (with 512, all pairs of digits together took half as long again).
 const ONE_OF_SEVERAL: usize = 256;
@@ -42,13 +45,17 @@ pub(super) struct BlockSize {
     /// The size of the blocks of easy problems.
     easy: usize,
     indefinite: bool,
+    /// Whether all rows are at hand: an update of the gradient costs little then, and what moves is
+    /// better found out at once.
+    at_hand: bool,
     slow: bool,
     faces: bool,
 }
 
 impl BlockSize {
-    /// `several` tells whether other problems are over the same samples.
-    pub fn new(variables: usize, indefinite: bool, several: bool) -> Self {
+    /// `several` tells whether other problems are over the same samples, `at_hand` whether all rows
+    /// are computed already.
+    pub fn new(variables: usize, indefinite: bool, several: bool, at_hand: bool) -> Self {
         let one_block = if several { ONE_OF_SEVERAL } else { ONE_BLOCK };
         BlockSize {
             size: match variables {
@@ -58,6 +65,7 @@ impl BlockSize {
             },
             easy: (variables / 16).clamp(EASY.0, EASY.1),
             indefinite,
+            at_hand,
             slow: false,
             faces: false,
         }
@@ -68,11 +76,14 @@ impl BlockSize {
     pub fn choose(&mut self, moving: impl FnOnce() -> usize) -> usize {
         self.faces = false;
         if self.slow {
-            let wanted = moving() / 4 * 5 + FACES.0;
+            let least = if self.at_hand { AT_HAND.0 } else { FACES.0 };
+            let wanted = moving() / 4 * 5 + least;
             self.faces = wanted <= FACES.1;
             if self.faces {
                 return wanted;
             }
+        } else if self.at_hand {
+            self.size = (moving() / 4 * 5).clamp(AT_HAND.0, AT_HAND.1);
         }
         self.size
     }

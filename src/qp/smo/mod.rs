@@ -145,8 +145,8 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
         let Task {
             control, matrix, ..
         } = self.task;
-        let several = self.rows.is_shared();
-        let mut size = BlockSize::new(matrix.len(), matrix.may_be_indefinite(), several);
+        let (several, at_hand) = (self.rows.is_shared(), self.rows.lends());
+        let mut size = BlockSize::new(matrix.len(), matrix.may_be_indefinite(), several, at_hand);
         let mut single = size_of::<T>() == 4;
         let mut polish = matrix.len() <= TINY;
         self.shrinking.restart();

@@ -12,6 +12,10 @@ pub(super) struct Variables {
     pub coordinates: Coordinates,
     pub ridge: Vec<f64>,
     pub diagonal: Vec<f64>,
+    /// What is added to the descent where a variable grows and where it shrinks, see [`Point::ways`]:
+    /// the passes over all variables are arithmetic without branches.
+    grow: Vec<f64>,
+    shrink: Vec<f64>,
     group: Vec<u8>,
     /// How many groups there are.
     pub groups: usize,
@@ -34,7 +38,11 @@ impl Variables {
     /// Begins with all variables active and in order.
     pub fn new(problem: &DualProblem, diagonal: &[f64], coordinates: Coordinates) -> Self {
         let constraint = &problem.constraint;
+        let ways = (0..coordinates.len()).map(|at| coordinates.point(at).ways::<f64>());
+        let (grow, shrink) = ways.unzip();
         Variables {
+            grow,
+            shrink,
             active: coordinates.len(),
             coordinates,
             ridge: problem.ridge.clone(),
@@ -61,11 +69,28 @@ impl Variables {
         usize::from(self.group[at])
     }
 
+    /// How fast the objective falls when a variable grows; minus infinity if it may not.
+    #[inline]
+    fn up(&self, at: usize) -> f64 {
+        self.grow[at] - self.coordinates.gradient[at]
+    }
+
+    /// How fast the objective rises when a variable shrinks; infinity if it may not.
+    #[inline]
+    fn down(&self, at: usize) -> f64 {
+        self.shrink[at] - self.coordinates.gradient[at]
+    }
+
     /// Returns the thresholds of the active variables.
     pub fn thresholds(&self) -> Thresholds {
         let mut thresholds = Thresholds::empty();
-        for at in 0..self.active {
-            thresholds.include(self.group(at), self.point(at));
+        if self.groups == 1 {
+            let (m, big_m) = self.extremes();
+            thresholds.include_extremes(0, m, big_m);
+        } else {
+            for at in 0..self.active {
+                thresholds.include_extremes(self.group(at), self.up(at), self.down(at));
+            }
         }
         if let Some(curvature) = self.absorber {
             thresholds.include_value(0, curvature * self.sum());
@@ -73,22 +98,42 @@ impl Variables {
         thresholds
     }
 
+    /// Returns the largest descent of the active variables that may grow and the smallest of those
+    /// that may shrink.
+    fn extremes(&self) -> (f64, f64) {
+        /// Numbers compared side by side.
+        const LANES: usize = 8;
+        let gradient = &self.coordinates.gradient[..self.active];
+        let (grow, shrink) = (&self.grow[..self.active], &self.shrink[..self.active]);
+        let (mut most, mut least) = ([f64::NEG_INFINITY; LANES], [f64::INFINITY; LANES]);
+        let larger = |a: f64, b: f64| if a > b { a } else { b };
+        let smaller = |a: f64, b: f64| if a < b { a } else { b };
+        let parts = gradient.chunks(LANES).zip(grow.chunks(LANES));
+        for ((gradient, grow), shrink) in parts.zip(shrink.chunks(LANES)) {
+            for (lane, &gradient) in gradient.iter().enumerate() {
+                most[lane] = larger(grow[lane] - gradient, most[lane]);
+                least[lane] = smaller(shrink[lane] - gradient, least[lane]);
+            }
+        }
+        let most = most.into_iter().fold(f64::NEG_INFINITY, larger);
+        (most, least.into_iter().fold(f64::INFINITY, smaller))
+    }
+
     /// Counts the active variables that are free, or would leave their bounds if the thresholds were
     /// where those that are free put them.
     pub fn moving(&self) -> usize {
         let (mut sum, mut free) = ([0.0; 2], [0usize; 2]);
         for at in 0..self.active {
-            if self.point(at).is_free() {
-                sum[self.group(at)] += self.point(at).up();
+            // Both are finite, and the same but for a kink.
+            if self.grow[at] == self.shrink[at] {
+                sum[self.group(at)] += self.up(at);
                 free[self.group(at)] += 1;
             }
         }
         let middle = [0, 1].map(|group| sum[group] / free[group].max(1) as f64);
         let moves = |at: &usize| {
-            let (point, middle) = (self.point(*at), middle[self.group(*at)]);
-            point.is_free()
-                || (point.may_grow() && point.up() > middle)
-                || (point.may_shrink() && point.down() < middle)
+            let middle = middle[self.group(*at)];
+            self.grow[*at] == self.shrink[*at] || self.up(*at) > middle || self.down(*at) < middle
         };
         (0..self.active).filter(moves).count()
     }
@@ -102,17 +147,15 @@ impl Variables {
     /// partner of its group, if it does.
     #[inline]
     pub fn violation_up(&self, at: usize, thresholds: &Thresholds) -> Option<f64> {
-        let point = self.point(at);
-        let violation = point.up() - thresholds.big_m(self.group(at));
-        (point.may_grow() && violation > 0.0).then_some(violation)
+        let violation = self.up(at) - thresholds.big_m(self.group(at));
+        (violation > 0.0).then_some(violation)
     }
 
     /// Returns the same of a variable that may shrink.
     #[inline]
     pub fn violation_down(&self, at: usize, thresholds: &Thresholds) -> Option<f64> {
-        let point = self.point(at);
-        let violation = thresholds.m(self.group(at)) - point.down();
-        (point.may_shrink() && violation > 0.0).then_some(violation)
+        let violation = thresholds.m(self.group(at)) - self.down(at);
+        (violation > 0.0).then_some(violation)
     }
 
     /// Returns the coefficients in the order of variables.
@@ -141,6 +184,7 @@ impl Variables {
         let coordinates = &mut self.coordinates;
         coordinates.gradient[at] += (beta - coordinates.beta[at]) * self.ridge[at];
         coordinates.beta[at] = beta;
+        (self.grow[at], self.shrink[at]) = coordinates.point(at).ways();
     }
 
     /// Returns the order of positions in which the active variables that cannot take part in a
@@ -164,6 +208,8 @@ impl Variables {
     pub fn shrink(&mut self, places: &[u32], kept: usize, beta: Vec<f64>) {
         self.coordinates.permute(places);
         permute(&mut self.group, places);
+        permute(&mut self.grow, places);
+        permute(&mut self.shrink, places);
         permute(&mut self.ridge, places);
         permute(&mut self.diagonal, places);
         self.shrunk.push(Shrunk {
