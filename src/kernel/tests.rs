@@ -839,6 +839,59 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Up to 5000 features, read from an array with strides, some rows zero: both precisions, every code
+    /// path, part of the columns.
+    #[test]
+    fn wide_rows_of_any_layout(
+        rows in 1usize..8, columns in 1usize..24, digits in 0.0f64..3.7, layout in 0usize..4,
+        zero in 1usize..5, seed in 0usize..1000, which in 0usize..100,
+    ) {
+        let dim = (10f64.powf(digits) as usize).min(5000);
+        let value = |seed: usize| move |i: usize, j: usize| match (i + seed) % zero {
+            0 if zero > 1 => 0.0,
+            _ => f64::from(noise(seed, i, j) as f32),
+        };
+        let left = Data::from_fn(rows, dim, value(seed));
+        let right = Data::from_fn(columns, dim, value(seed + 1));
+        let [strided_left, strided_right] = [&left, &right].map(|data| strided(data, layout));
+        let kernel = &kernels()[which % kernels().len()];
+        for isa in Isa::available() {
+            let packed = new_columns::<f64>(kernel, &strided_right, isa);
+            compare(kernel, &left, &right, false, &fill(&packed, &strided_left, 0..columns));
+            let packed = new_columns::<f32>(kernel, &strided_right, isa);
+            compare(kernel, &left, &right, false, &fill(&packed, &strided_left, 0..columns));
+        }
+    }
+}
+
+/// The rows of a table, read from an array whose entries lie in another order or apart.
+fn strided(data: &Data, layout: usize) -> Samples {
+    let (rows, columns) = (data.rows.len(), data.dense.columns());
+    let wide = |i: usize, j: usize| match (i % 3, j % 2) {
+        (0, 0) => data.rows[i / 3][j / 2],
+        _ => f64::NAN,
+    };
+    let array = |height: usize, width: usize, value: &dyn Fn(usize, usize) -> f64| {
+        ndarray::Array2::from_shape_fn((height, width), |(i, j)| value(i, j))
+    };
+    let samples = match layout {
+        0 => return data.dense.clone(),
+        1 => Samples::try_from(array(columns, rows, &|j, i| data.rows[i][j]).t()),
+        2 => {
+            let apart = array(3 * rows, 2 * columns, &wide);
+            Samples::try_from(apart.slice(ndarray::s![..;3, ..;2]))
+        }
+        _ => {
+            let mirrored = array(rows, columns, &|i, j| data.rows[i][columns - 1 - j]);
+            Samples::try_from(mirrored.slice(ndarray::s![.., ..;-1]))
+        }
+    };
+    samples.expect("finite")
+}
+
 // --- Scales: what holds wherever the data lie and however far they spread.
 
 /// Kernels of distances, each of width 1, and made of such.

@@ -170,3 +170,118 @@ impl Stored<'_> {
         Ok(weights.apply(block, columns.len())?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Samples;
+    use crate::error::Halt;
+    use crate::kernel::Kernel;
+    use ndarray::Array2;
+
+    const SIZE: usize = 300;
+
+    /// Every value tells its place, in f32 as well; two variables may be one sample.
+    fn matrix() -> Array2<f64> {
+        Array2::from_shape_fn((SIZE, SIZE), |(i, j)| (1000 * i.min(j) + i.max(j)) as f64)
+    }
+
+    fn index() -> Vec<usize> {
+        (0..SIZE).map(|variable| variable * 7 % 290).collect()
+    }
+
+    fn describe(samples: &Samples) -> Description<'_> {
+        Description::new(&Kernel::Precomputed, samples, index()).expect("a matrix")
+    }
+
+    /// Both precisions that a matrix may come in.
+    fn samples() -> [Samples; 2] {
+        let single = matrix().mapv(|value| value as f32);
+        [
+            Samples::try_from(matrix().view()).expect("finite"),
+            Samples::try_from(single.view()).expect("finite"),
+        ]
+    }
+
+    #[test]
+    fn entries_follow_the_order_of_positions() {
+        for samples in samples() {
+            let (values, index, description) = (matrix(), index(), describe(&samples));
+            let mut stored = Stored::new(&description);
+            let mut order = Order::natural(SIZE);
+            for round in 0..2 {
+                let (variables, positions) = ([5, 290, 5], 16..SIZE);
+                let mut out = vec![vec![f32::NAN; SIZE - 16]; 3];
+                let mut lines: Vec<&mut [f32]> = out.iter_mut().map(Vec::as_mut_slice).collect();
+                let filled = stored.fill(&order, &variables, positions, &mut lines, &|| false);
+                assert!(filled.is_ok());
+                for (&variable, row) in variables.iter().zip(&out) {
+                    for (at, &value) in row.iter().enumerate() {
+                        let column = index[order.variable(16 + at) as usize];
+                        let expected = values[[index[variable as usize], column]];
+                        assert_eq!(f64::from(value), expected, "round {round}");
+                    }
+                }
+                let backwards: Vec<u32> = (0..SIZE as u32).rev().collect();
+                order.rearrange(&backwards);
+                RowSource::<f32>::reordered(&mut stored);
+            }
+            assert_eq!(description.largest(), values[[35, 289]], "of what was read");
+        }
+    }
+
+    #[test]
+    fn a_block_leaves_what_lies_between_its_rows() {
+        for samples in samples() {
+            let (values, index, description) = (matrix(), index(), describe(&samples));
+            let variables = [8u32, 1, 299];
+            let mut out = vec![-1.0; 3 * 5];
+            let mut stored = Stored::new(&description);
+            let written = stored.block(&variables, &mut out, 5, &|| false);
+            assert!(written.is_ok());
+            for (i, row) in out.chunks(5).enumerate() {
+                for (j, &value) in row[..3].iter().enumerate() {
+                    let at = [variables[i], variables[j]].map(|variable| index[variable as usize]);
+                    assert_eq!(value, values[at]);
+                }
+                assert_eq!(row[3..], [-1.0, -1.0]);
+            }
+        }
+    }
+
+    #[test]
+    fn products_in_several_batches_are_those_of_the_matrix() {
+        for samples in samples() {
+            let (values, index, description) = (matrix(), index(), describe(&samples));
+            // Whole numbers, so that sums are exact; some are zero.
+            let beta: Vec<f64> = (0..SIZE).map(|i| (i % 4) as f64 - 1.0).collect();
+            let at: Vec<u32> = (0..SIZE as u32).rev().collect();
+            assert!(at.len() * SIZE > 2 * BLOCK_VALUES);
+            let mut stored = Stored::new(&description);
+            let product = RowSource::<f64>::product(&mut stored, &beta, &at, &|| false);
+            for (&i, product) in at.iter().zip(product.expect("values")) {
+                let row = values.row(index[i as usize]);
+                let exact: f64 = beta.iter().zip(&index).map(|(b, &j)| b * row[j]).sum();
+                assert_eq!(product, exact, "row {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_too_large_is_named() {
+        let mut values = Array2::eye(SIZE);
+        values[[14, 21]] = -2.0 * LARGEST_VALUE;
+        let samples = Samples::try_from(values.view()).expect("finite");
+        let description = describe(&samples);
+        let mut stored = Stored::new(&description);
+        let mut block = |variables: &[u32]| {
+            let mut out = vec![0.0f64; 9];
+            stored.block(variables, &mut out, 3, &|| false)
+        };
+        assert!(block(&[1, 2, 4]).is_ok(), "it is not asked for");
+        let Err(Halt::Failed(error)) = block(&[1, 2, 3]) else {
+            panic!("accepted");
+        };
+        assert!(error.to_string().contains("rows 14 and 21 of X"), "{error}");
+    }
+}

@@ -150,3 +150,129 @@ impl<T: Precision> Path<T> {
         (self.may_grow[at], self.may_shrink[at]) = point.ways();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Samples;
+    use crate::error::{Halt, Stop};
+    use crate::kernel::Kernel;
+    use crate::matrix::KernelMatrix;
+    use crate::qp::problem::{Constraint, DualProblem};
+    use ndarray::{Array1, Array2};
+
+    const SIZE: usize = 41;
+
+    /// A classifier's problem on points of a circle, labels in turn, with rows of rank three.
+    fn problem() -> (DualProblem, Array2<f64>) {
+        let angle = |i: usize| (i * i) as f64;
+        let matrix = Array2::from_shape_fn((SIZE, SIZE), |(i, j)| {
+            1.0 + (angle(i) - angle(j)).cos() + f64::from(u8::from(i == j))
+        });
+        let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let problem = DualProblem {
+            linear: (0..SIZE).map(|i| -sign(i)).collect(),
+            absolute: vec![0.0; SIZE],
+            lower: (0..SIZE).map(|i| 0f64.min(sign(i))).collect(),
+            upper: (0..SIZE).map(|i| 0f64.max(sign(i))).collect(),
+            ridge: vec![0.0; SIZE],
+            start: vec![0.0; SIZE],
+            constraint: Constraint::Sum,
+        };
+        (problem, matrix)
+    }
+
+    fn variables(problem: &DualProblem, matrix: &Array2<f64>) -> Variables {
+        let start = problem.start.clone();
+        let coordinates = Coordinates::of(problem, start, problem.linear.clone());
+        Variables::new(problem, &matrix.diag().to_vec(), coordinates)
+    }
+
+    /// Follows the path; returns how it ended, the steps and the coefficients.
+    fn follow<T: Precision>(goal: &Goal) -> (Polled<()>, u64, Vec<f64>) {
+        let (problem, matrix) = problem();
+        let samples = Samples::try_from(matrix.view()).expect("finite");
+        let index = (0..SIZE).collect();
+        let matrix = KernelMatrix::new(&Kernel::Precomputed, &samples, index).expect("a matrix");
+        let mut rows = CachedRows::<T>::new(&matrix, 4096).expect("memory");
+        let state = variables(&problem, &self::problem().1);
+        assert!(Path::<T>::leads(&state));
+        let (mut path, mut steps) = (Path::new(&state), 0);
+        let ended = path.solve(&mut rows, goal, &mut steps);
+        (ended, steps, path.into_beta())
+    }
+
+    /// m - M at a feasible point, from its definition; the bounds and the sum are asserted.
+    fn gap(beta: &[f64]) -> f64 {
+        let (problem, matrix) = problem();
+        let sum: f64 = beta.iter().sum();
+        assert!(sum.abs() < 1e-12, "{sum}");
+        let gradient = matrix.dot(&Array1::from(beta.to_vec())) + Array1::from(problem.linear);
+        let (mut m, mut big_m) = (f64::NEG_INFINITY, f64::INFINITY);
+        for i in 0..SIZE {
+            assert!(problem.lower[i] <= beta[i] && beta[i] <= problem.upper[i]);
+            if beta[i] < problem.upper[i] {
+                m = m.max(-gradient[i]);
+            }
+            if beta[i] > problem.lower[i] {
+                big_m = big_m.min(-gradient[i]);
+            }
+        }
+        m - big_m
+    }
+
+    fn goal(selection: Selection, max_steps: u64, stop: Stop) -> Goal {
+        Goal {
+            selection,
+            faces: false,
+            tolerance: 1e-6,
+            max_steps,
+            stop,
+        }
+    }
+
+    #[test]
+    fn it_ends_at_the_optimum() {
+        for selection in [Selection::SecondOrder, Selection::FirstOrder] {
+            let (ended, steps, beta) = follow::<f64>(&goal(selection, 100_000, &|| false));
+            assert!(ended.is_ok() && steps > 0);
+            assert!(gap(&beta) <= 1.001e-6, "{}", gap(&beta));
+        }
+        // Rows in f32 leave their rounding in the gradient.
+        let (_, _, beta) = follow::<f32>(&goal(Selection::SecondOrder, 100_000, &|| false));
+        assert!(gap(&beta) <= 1e-4, "{}", gap(&beta));
+    }
+
+    #[test]
+    fn it_takes_as_many_steps_as_it_may() {
+        let (ended, steps, beta) = follow::<f64>(&goal(Selection::SecondOrder, 3, &|| false));
+        assert!(ended.is_ok());
+        assert_eq!(steps, 3);
+        assert!(gap(&beta) > 1e-3, "not there yet");
+        assert!(beta.iter().filter(|&&beta| beta != 0.0).count() <= 6);
+    }
+
+    #[test]
+    fn a_stop_leaves_a_feasible_point() {
+        let (ended, steps, beta) = follow::<f64>(&goal(Selection::SecondOrder, 100_000, &|| true));
+        assert!(matches!(ended, Err(Halt::Stopped)));
+        assert_eq!(steps, 0);
+        gap(&beta);
+    }
+
+    #[test]
+    fn it_leads_only_where_one_sum_is_fixed_and_there_is_no_ridge() {
+        let (mut problem, matrix) = problem();
+        problem.ridge[3] = 0.1;
+        assert!(!Path::<f64>::leads(&variables(&problem, &matrix)));
+        problem.ridge[3] = 0.0;
+        for constraint in [
+            Constraint::None,
+            Constraint::Penalized,
+            Constraint::TwoSums((0..SIZE).map(|i| i % 3 == 0).collect()),
+        ] {
+            problem.constraint = constraint;
+            assert!(!Path::<f64>::leads(&variables(&problem, &matrix)));
+        }
+    }
+}
