@@ -23,9 +23,10 @@ help:
 	@echo "make sweep    the optimality of every fit over many real data sets (long)"
 	@echo "make torture  attacks: fuzzing, forks, threads, Ctrl-C, memory, tampering, leaks (an hour);"
 	@echo "              PIECES=\"fuzz forks\" for some, SHARE=0.01 for a hundredth, SEED=7 for others"
-	@echo "make fuzz     cargo-fuzz on every reader of bytes, 60 s each (a nightly toolchain)"
-	@echo "make sanitize the tests of the unsafe parts under the address sanitizer (a nightly toolchain)"
-	@echo "make deny     licences, advisories and duplicates of the dependencies (cargo-deny)"
+	@echo "make fuzz     cargo-fuzz on every reader of bytes, 60 s each"
+	@echo "make sanitize the tests of the unsafe parts under the address sanitizer (Linux)"
+	@echo "make deny     licences, advisories and duplicates of the dependencies (cargo-deny);"
+	@echo "              OFFLINE=1 leaves out advisories, whose database has to be fetched"
 	@echo "make develop  an editable release build in .venv, with all that the tests need"
 	@echo "make clean    remove everything that was built"
 
@@ -107,20 +108,25 @@ SEED ?= 0
 torture: $(VENV)/editable
 	$(BIN)/python -m tests.torture --share $(SHARE) --seed $(SEED) $(PIECES)
 
+# Sanitizers are options of the nightly compiler. RUSTC_BOOTSTRAP lets a stable one, which comes with
+# their libraries, take them: for these two targets only, nothing that is shipped is built so.
 FUZZ_SECONDS ?= 60
+fuzz: export RUSTC_BOOTSTRAP := 1
 fuzz:
-	cd fuzz && for target in $$(cargo +nightly fuzz list); do \
-		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+	cd fuzz && for target in $$(cargo fuzz list); do \
+		cargo fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
 # The vectorised loops, the slabs of the cache, the readers of bytes, and what runs all of them.
 HOST = $$(rustc -vV | sed -n 's/^host: //p')
+sanitize: export RUSTC_BOOTSTRAP := 1
 sanitize:
-	RUSTFLAGS="-Zsanitizer=address" cargo +nightly test --locked --no-default-features \
+	RUSTFLAGS="-Zsanitizer=address" cargo test --locked --no-default-features \
 		--target $(HOST) --target-dir target/sanitize \
 		--lib --test cache --test data --test hostile_bytes --test smo
 
+OFFLINE ?=
 deny:
-	cargo deny --locked check
+	cargo deny $(if $(OFFLINE),--offline) --locked check $(if $(OFFLINE),licenses bans sources)
 
 clean:
 	rm -rf $(VENV) target dist .mypy_cache .pytest_cache .ruff_cache .hypothesis mercer-demo.png

@@ -1,5 +1,5 @@
-//! The bodies of the targets of `fuzz/`, run with bytes from proptest: what cargo-fuzz looks for with
-//! a nightly compiler and for hours, any compiler looks for here in a few seconds.
+//! The bodies of the targets of `fuzz/`, run with bytes from proptest: what cargo-fuzz looks for by
+//! coverage and for hours is looked for here in a few seconds.
 
 #[path = "common/bytes.rs"]
 mod bytes;
