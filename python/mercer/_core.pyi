@@ -83,6 +83,25 @@ class Kernel:
         """Compute k(x, x) of each row; not for precomputed and callable kernels."""
 
 @final
+class Sequences:
+    """Sequences of symbols; sequence i begins at ``starts[i]``."""
+
+    def __new__(cls, symbols: NDArray[np.uint32], starts: NDArray[np.int64]) -> Sequences: ...
+    def __len__(self) -> int: ...
+
+@final
+class SequenceKernel:
+    """A kernel of two sequences."""
+
+    @staticmethod
+    def spectrum(length: int) -> SequenceKernel: ...
+    @staticmethod
+    def subsequence(length: int, decay: float) -> SequenceKernel: ...
+    def matrix(self, a: Sequences, b: Sequences | None, n_threads: int) -> NDArray[np.float64]:
+        """Compute all values, those of `a` with itself where `b` is None."""
+    def diagonal(self, a: Sequences, n_threads: int) -> NDArray[np.float64]: ...
+
+@final
 class Report:
     """What the solver did on one binary problem."""
 
@@ -383,3 +402,13 @@ def probabilities(
 
 def available_threads() -> int:
     """Count the threads to use: affinity, cgroup quota and RAYON_NUM_THREADS are respected."""
+
+def mercer_condition(
+    matrix: NDArray[np.float64],
+) -> tuple[tuple[bool, bool, float, float, float], NDArray[np.float64]]:
+    """Return symmetric, positive, asymmetry, smallest and largest eigenvalue; and the witness."""
+
+def mercer_features(
+    matrix: NDArray[np.float64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return eigenvalues, and the matrix that makes features of kernel values."""

@@ -15,7 +15,8 @@
 //! normalised             k(x, z) / sqrt(k(x, x) k(z, z))
 //! ```
 //!
-//! and their sums, products and multiples, a matrix computed beforehand, and the user's own.
+//! and their sums, products and multiples, a matrix computed beforehand, and the user's own. [`SequenceKernel`]
+//! is for strings and other sequences.
 
 mod centred;
 mod columns;
@@ -29,6 +30,7 @@ mod primal;
 mod products;
 mod properties;
 mod rounding;
+mod sequences;
 mod sparse;
 mod sums;
 #[cfg(test)]
@@ -45,6 +47,7 @@ pub(crate) use evaluate::check_columns;
 pub use function::Kernel;
 pub(crate) use primal::{add_products, weight_vector};
 pub(crate) use properties::{LARGEST_VALUE, Profile};
+pub use sequences::{SequenceKernel, Sequences};
 pub use user::UserKernel;
 pub(crate) use user::user_block;
 pub(crate) use weights::Weights;

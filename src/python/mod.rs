@@ -11,9 +11,11 @@
 //! | `settings` | how a fit is done |
 //! | `formulation` | what is fitted |
 //! | `linear` | linear machines |
+//! | `mercer` | Mercer's condition and features |
 //! | `fit` | what a fit gives back |
 //! | `expansion` | predictions, and how values become classes |
 //! | `search` | many fits at once |
+//! | `sequences` | sequences and their kernels |
 //! | `run` | thread pools, signals, progress |
 //! | `reserve` | memory held back for calls that run out of it |
 
@@ -23,10 +25,12 @@ mod fit;
 mod formulation;
 mod kernel;
 mod linear;
+mod mercer;
 mod reserve;
 mod run;
 mod samples;
 mod search;
+mod sequences;
 mod settings;
 mod user_kernel;
 
@@ -63,11 +67,15 @@ mod _core {
     #[pymodule_export]
     use super::linear::{PyLinearFit, PyLinearFormulation};
     #[pymodule_export]
+    use super::mercer::{mercer_condition, mercer_features};
+    #[pymodule_export]
     use super::run::available_threads;
     #[pymodule_export]
     use super::samples::{PySamples, is_finite};
     #[pymodule_export]
     use super::search::{PySearchFit, calibrate, probabilities, search, winners};
+    #[pymodule_export]
+    use super::sequences::{PySequenceKernel, PySequences};
     #[pymodule_export]
     use super::settings::PySettings;
     #[pymodule_export]

@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from variants import SQUARED_TUBE
 
 from mercer import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
-from mercer.kernels import RBF, Linear
+from mercer.kernels import RBF, Linear, MercerMap
 
 BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 
@@ -46,6 +46,8 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         OneClassSVM(kernel=RBF(gamma=0.1) + 0.1 * Linear()),
         OneClassSVM(loss="squared_hinge", nu=0.1),
         OneClassSVM(solver="adatron"),
+        MercerMap(),
+        MercerMap(kernel="precomputed"),
         LinearSVC(),
         LinearSVC(loss="hinge"),
         LinearSVR(),

@@ -22,6 +22,8 @@ from mercer.kernels._functions import (
     Sigmoid,
 )
 from mercer.kernels._kernel import Normalized, Product, Scaled, Sum
+from mercer.kernels._mercer import MercerCheck, MercerMap, check
+from mercer.kernels._sequences import Spectrum, Subsequence
 
 __all__ = [
     "ANOVA",
@@ -32,11 +34,16 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "MercerCheck",
+    "MercerMap",
     "Normalized",
     "Periodic",
     "Polynomial",
     "Product",
     "Scaled",
     "Sigmoid",
+    "Spectrum",
+    "Subsequence",
     "Sum",
+    "check",
 ]

@@ -1,7 +1,12 @@
 """The kernel functions that the core evaluates."""
 
+from collections import Counter
 from dataclasses import dataclass
-from math import inf, isfinite
+from itertools import combinations_with_replacement
+from math import comb, factorial, inf, isfinite
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mercer import _core
 from mercer._params import (
@@ -13,7 +18,7 @@ from mercer._params import (
     check_real,
 )
 from mercer.kernels._gamma import Gamma, Gammas
-from mercer.kernels._kernel import Kernel, is_default
+from mercer.kernels._kernel import Kernel, check_map_size, is_default
 
 __all__ = [
     "ANOVA",
@@ -46,6 +51,9 @@ class Linear(Kernel):
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.linear()
+
+    def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return X
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -82,6 +90,24 @@ class Polynomial(Kernel):
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.polynomial(float(self.gamma), self.coef0, self.degree)
+
+    def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        # (gamma x.z + coef0)^d is the sum over monomials of degree d in the features and a
+        # constant, each as often as there are orders of its factors.
+        if self.coef0 < 0.0:
+            raise ValueError(f"coef0 must be non-negative for a feature map, got {self.coef0!r}")
+        rows = np.sqrt(float(self.gamma)) * X
+        if self.coef0 > 0.0:
+            rows = np.column_stack([rows, np.full(len(X), np.sqrt(self.coef0))])
+        check_map_size(comb(rows.shape[1] + self.degree - 1, self.degree), self)
+        monomials = list(combinations_with_replacement(range(rows.shape[1]), self.degree))
+        features = np.empty((len(X), len(monomials)))
+        for column, factors in enumerate(monomials):
+            orders = factorial(self.degree)
+            for count in Counter(factors).values():
+                orders //= factorial(count)
+            features[:, column] = np.sqrt(orders) * rows[:, list(factors)].prod(axis=1)
+        return features
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -14,8 +14,12 @@ from mercer._data import MatrixLike, check_rows, make_samples
 from mercer._params import check_non_negative
 from mercer._threads import thread_count
 from mercer.kernels._gamma import Gammas
+from mercer.kernels._symbols import sequences_of
 
-__all__ = ["Kernel", "Normalized", "Product", "Scaled", "Sum", "is_default"]
+__all__ = ["Kernel", "Normalized", "Product", "Scaled", "Sum", "check_map_size", "is_default"]
+
+#: The most features of a feature map.
+_LARGEST_MAP = 100_000
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,6 +48,21 @@ class Kernel(ABC):
     def _build(self) -> _core.Kernel:
         """Return the core's form of a kernel whose parameters are numbers."""
 
+    @property
+    def _of_sequences(self) -> bool:
+        """Whether rows are sequences of symbols, not of numbers."""
+        return False
+
+    def _sequence_values(
+        self, a: _core.Sequences, b: _core.Sequences | None
+    ) -> NDArray[np.float64]:
+        """Return all values between sequences, those of `a` with itself if `b` is None."""
+        raise NotImplementedError
+
+    def _sequence_diagonal(self, a: _core.Sequences) -> NDArray[np.float64]:
+        """Return the values of sequences with themselves."""
+        raise NotImplementedError
+
     def _fitted_to(self, X: MatrixLike, weight: NDArray[np.float64] | None = None) -> "Kernel":
         """Return this kernel with numbers for the parameters that depend on the rows of `X`."""
         return self._with_numbers(Gammas(X, weight))
@@ -54,7 +73,8 @@ class Kernel(ABC):
         Parameters
         ----------
         A : {array-like, sparse matrix} of shape (n_rows_A, n_features)
-            The first rows. ``gamma='scale'`` and ``'auto'`` refer to them.
+            The first rows. ``gamma='scale'`` and ``'auto'`` refer to them. For kernels of
+            sequences, a list, array or column of str, bytes or sequences of symbols.
         B : {array-like, sparse matrix} of shape (n_rows_B, n_features), default=None
             The second rows, those of `A` if None.
 
@@ -63,6 +83,9 @@ class Kernel(ABC):
         ndarray of shape (n_rows_A, n_rows_B), float64
             The values k(a, b).
         """
+        if self._of_sequences:
+            fitted = self._fitted_to(A)
+            return fitted._sequence_values(*sequences_of(A, B))
         A = check_rows(A, "A")
         kernel = self._fitted_to(A)._build()
         if B is None:
@@ -97,6 +120,32 @@ class Kernel(ABC):
             k(x, z) / sqrt(k(x, x) k(z, z)).
         """
         return Normalized(self)
+
+    def feature_map(self, X: MatrixLike) -> NDArray[np.float64]:
+        """Return features of rows whose inner products are the values of the kernel.
+
+        Linear and polynomial kernels with ``coef0 >= 0`` have finitely many features, and so have
+        their sums, products, multiples and normalisations. A polynomial of degree d in n features
+        has binomial(n + d, d) of them: it should be of small degree.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            The rows. ``gamma='scale'`` and ``'auto'`` refer to them, as in a call.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_map), float64
+            The features.
+        """
+        X = check_rows(X, "X")
+        fitted = self._fitted_to(X)
+        X = X.toarray() if sp.issparse(X) else X
+        return fitted._features(X.astype(np.float64))
+
+    def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the features of a kernel whose parameters are numbers."""
+        raise TypeError(f"{self!r} has no finite feature map: see mercer.kernels.MercerMap")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -168,9 +217,15 @@ class _Pair(Kernel):
     left: Kernel
     right: Kernel
 
+    @property
+    def _of_sequences(self) -> bool:
+        return any(getattr(part, "_of_sequences", False) for part in (self.left, self.right))
+
     def _with_numbers(self, gammas: Gammas) -> "Kernel":
         for name in ("left", "right"):
             _check_kernel(name, getattr(self, name), self)
+        if self.left._of_sequences is not self.right._of_sequences:
+            raise TypeError(f"a kernel of sequences and one of numbers have no rows: {self!r}")
         return type(self)(self.left._with_numbers(gammas), self.right._with_numbers(gammas))
 
 
@@ -194,6 +249,17 @@ class Sum(_Pair):
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.sum([self.left._build(), self.right._build()])
+
+    def _sequence_values(
+        self, a: _core.Sequences, b: _core.Sequences | None
+    ) -> NDArray[np.float64]:
+        return self.left._sequence_values(a, b) + self.right._sequence_values(a, b)
+
+    def _sequence_diagonal(self, a: _core.Sequences) -> NDArray[np.float64]:
+        return self.left._sequence_diagonal(a) + self.right._sequence_diagonal(a)
+
+    def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.hstack([self.left._features(X), self.right._features(X)])
 
     def __repr__(self) -> str:
         """Return Python code that makes this kernel."""
@@ -220,6 +286,19 @@ class Product(_Pair):
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.product([self.left._build(), self.right._build()])
+
+    def _sequence_values(
+        self, a: _core.Sequences, b: _core.Sequences | None
+    ) -> NDArray[np.float64]:
+        return self.left._sequence_values(a, b) * self.right._sequence_values(a, b)
+
+    def _sequence_diagonal(self, a: _core.Sequences) -> NDArray[np.float64]:
+        return self.left._sequence_diagonal(a) * self.right._sequence_diagonal(a)
+
+    def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        left, right = self.left._features(X), self.right._features(X)
+        check_map_size(left.shape[1] * right.shape[1], self)
+        return (left[:, :, None] * right[:, None, :]).reshape(len(X), -1)
 
     def __repr__(self) -> str:
         """Return Python code that makes this kernel."""
@@ -249,6 +328,10 @@ class Scaled(Kernel):
 
     _tightness = 1
 
+    @property
+    def _of_sequences(self) -> bool:
+        return bool(getattr(self.kernel, "_of_sequences", False))
+
     def _with_numbers(self, gammas: Gammas) -> "Scaled":
         _check_kernel("kernel", self.kernel, self)
         factor = check_non_negative("factor", self.factor)
@@ -256,6 +339,17 @@ class Scaled(Kernel):
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.scaled(self.factor, self.kernel._build())
+
+    def _sequence_values(
+        self, a: _core.Sequences, b: _core.Sequences | None
+    ) -> NDArray[np.float64]:
+        return self.factor * self.kernel._sequence_values(a, b)
+
+    def _sequence_diagonal(self, a: _core.Sequences) -> NDArray[np.float64]:
+        return self.factor * self.kernel._sequence_diagonal(a)
+
+    def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        return float(np.sqrt(self.factor)) * self.kernel._features(X)
 
     def __repr__(self) -> str:
         """Return Python code that makes this kernel."""
@@ -284,12 +378,34 @@ class Normalized(Kernel):
 
     kernel: Kernel
 
+    @property
+    def _of_sequences(self) -> bool:
+        return bool(getattr(self.kernel, "_of_sequences", False))
+
     def _with_numbers(self, gammas: Gammas) -> "Normalized":
         _check_kernel("kernel", self.kernel, self)
         return Normalized(self.kernel._with_numbers(gammas))
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.normalized(self.kernel._build())
+
+    def _sequence_values(
+        self, a: _core.Sequences, b: _core.Sequences | None
+    ) -> NDArray[np.float64]:
+        values = self.kernel._sequence_values(a, b)
+        rows = self.kernel._sequence_diagonal(a)
+        columns = rows if b is None else self.kernel._sequence_diagonal(b)
+        lengths = np.sqrt(np.outer(rows, columns))
+        # The root of a square is exact, so that k(x, x) becomes 1.
+        return np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0.0)
+
+    def _sequence_diagonal(self, a: _core.Sequences) -> NDArray[np.float64]:
+        return (self.kernel._sequence_diagonal(a) > 0.0).astype(np.float64)
+
+    def _features(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        features = self.kernel._features(X)
+        lengths: NDArray[np.float64] = np.sqrt((features**2).sum(axis=1, keepdims=True))
+        return np.divide(features, lengths, out=np.zeros_like(features), where=lengths > 0.0)
 
     def __repr__(self) -> str:
         """Return Python code that makes this kernel."""
@@ -305,6 +421,15 @@ def _repr_in(kernel: Any, tightness: int) -> str:
 def _check_kernel(name: str, value: Any, owner: Kernel) -> None:
     if not isinstance(value, Kernel):
         raise TypeError(f"{name} must be an object of mercer.kernels, got {value!r} in {owner!r}")
+
+
+def check_map_size(n_features: int, kernel: Kernel) -> None:
+    """Raise if a feature map is larger than anyone would want."""
+    if n_features > _LARGEST_MAP:
+        raise ValueError(
+            f"the feature map of {kernel!r} would have {n_features} features, more than "
+            f"{_LARGEST_MAP}: use the kernel itself"
+        )
 
 
 def is_default(value: Any, default: Any) -> bool:

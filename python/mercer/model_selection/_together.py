@@ -193,7 +193,8 @@ class _Work:
             machine = machine_of(candidate)
             if machine is None or getattr(machine, "probability", False):
                 return nothing
-            if not isinstance(machine._given_kernel(), Kernel):
+            kernel = machine._given_kernel()
+            if not isinstance(kernel, Kernel) or kernel._of_sequences:
                 return nothing
         except Exception:  # whoever fits it alone will hear of it
             return nothing

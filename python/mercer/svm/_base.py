@@ -14,12 +14,19 @@ import scipy.sparse as sp
 import sklearn.metrics
 import sklearn.preprocessing  # noqa: F401
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer import _core
-from mercer._data import MatrixLike, RowsLike, is_vector, joined, length, sparse_as_configured
+from mercer._data import (
+    MatrixLike,
+    RowsLike,
+    is_vector,
+    joined,
+    length,
+    sparse_as_configured,
+    take_rows,
+)
 from mercer._params import (
     check_bool,
     check_choice,
@@ -32,16 +39,10 @@ from mercer._params import (
     naming,
 )
 from mercer._threads import thread_count
-from mercer.kernels import (
-    RBF,
-    InverseMultiquadric,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Sigmoid,
-)
+from mercer.kernels import Linear
 from mercer.kernels._kernel import Kernel
 from mercer.report import History, Report
+from mercer.svm._parameters import KernelParameters
 from mercer.svm._results import history_of, report_of
 from mercer.svm._shared import FitLike, Request, desk
 from mercer.svm._sources import KernelFunction, KernelSource, Prediction, Training, source_of
@@ -65,7 +66,8 @@ _MODEL = (
     "support_vectors_",
 )
 
-_KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "imq", "precomputed")
+#: Support vectors on which a kernel is checked.
+_SAMPLE = 300
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Problem:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-class BaseKernelMachine(BaseEstimator):
+class BaseKernelMachine(KernelParameters):
     """Base of the estimators, which declare parameters, pose the problem and name the results.
 
     A fitted state is one object, ``__dict__``. ``fit`` of a subclass calls `_refit`, which makes
@@ -89,10 +91,6 @@ class BaseKernelMachine(BaseEstimator):
     one. Threads that predict while another one fits get the old model or the new, never a mixture.
     """
 
-    kernel: Any
-    degree: Any
-    gamma: Any
-    coef0: Any
     shrinking: Any
     tol: Any
     cache_size: Any
@@ -170,74 +168,6 @@ class BaseKernelMachine(BaseEstimator):
             n_threads=thread_count(self.n_jobs),
             progress=progress,
         )
-
-    def _given_kernel(self) -> Kernel | str | KernelFunction:
-        """Return the kernel asked for: an object, 'precomputed' or a callable."""
-        if isinstance(self.kernel, str) and self.kernel in _KERNEL_NAMES:
-            return self._named_kernel(self.kernel)
-        if isinstance(self.kernel, type) and issubclass(self.kernel, Kernel):
-            raise TypeError(
-                f"kernel must be an object, not a class: write {self.kernel.__name__}(), "
-                f"not {self.kernel.__name__}"
-            )
-        if isinstance(self.kernel, Kernel) or callable(self.kernel):
-            return self.kernel  # type: ignore[no-any-return]
-        names = ", ".join(repr(name) for name in _KERNEL_NAMES)
-        raise (ValueError if isinstance(self.kernel, str) else TypeError)(
-            f"kernel must be one of {names}, an object of mercer.kernels or a callable, "
-            f"got {self.kernel!r}"
-        )
-
-    def _named_kernel(self, name: str) -> Kernel | str:
-        match name:
-            case "linear":
-                return Linear()
-            case "poly":
-                return Polynomial(degree=self.degree, gamma=self.gamma, coef0=self.coef0)
-            case "rbf":
-                return RBF(gamma=self.gamma)
-            case "sigmoid":
-                return Sigmoid(gamma=self.gamma, coef0=self.coef0)
-            case "laplacian":
-                return Laplacian(gamma=self.gamma)
-            case "imq":
-                return InverseMultiquadric()
-            case _:
-                return name
-
-    def set_params(self: _Self, **params: Any) -> _Self:
-        """Set parameters by name.
-
-        Parameters
-        ----------
-        **params : dict
-            Names, as `get_params` shows them, and values. ``kernel__gamma`` and the like replace
-            the kernel by another one: kernels themselves cannot be changed.
-
-        Returns
-        -------
-        self : estimator
-            This estimator.
-        """
-        kernel = params.get("kernel", self.kernel)
-        nested = [name for name in params if name.startswith("kernel__")]
-        if nested and not isinstance(kernel, Kernel):
-            raise ValueError(
-                f"{nested[0]} cannot be set: kernel={kernel!r} has no parameters of its own. Give "
-                "an object of mercer.kernels"
-            )
-        if nested:
-            changes = {name.removeprefix("kernel__"): params.pop(name) for name in nested}
-            params["kernel"] = kernel.replace(**changes)
-        super().set_params(**params)
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.input_tags.pairwise = precomputed
-        tags.input_tags.sparse = not precomputed
-        return tags
 
     # States
 
@@ -384,8 +314,8 @@ class BaseKernelMachine(BaseEstimator):
             message = (
                 "Solver diverged: the coefficients grow without bound. Either the kernel is not "
                 "positive semi-definite, or, with C=inf, it cannot separate the classes without "
-                "errors. Use another kernel or a finite C. The model can be used but is not "
-                "optimal."
+                f"errors.{self._verdict()} Use another kernel or a finite C. The model can be used "
+                "but is not optimal."
             )
         elif status == "precision":
             message = (
@@ -402,6 +332,20 @@ class BaseKernelMachine(BaseEstimator):
                 f"be used but is not optimal. Raise {limit} or tol to let the solver finish."
             )
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
+
+    def _verdict(self) -> str:
+        """Return what Mercer's condition on a few support vectors says, as a sentence."""
+        from mercer.kernels import check  # which knows this module
+
+        if isinstance(self._fit_kernel, str) or not len(self.support_):
+            return ""
+        sample = np.arange(min(len(self.support_), _SAMPLE))
+        found = check(self._fit_kernel, take_rows(self.support_vectors_, sample))
+        kind = "is" if found.positive else "is not"
+        return (
+            f" On {len(sample)} support vectors the kernel {kind} positive semi-definite: "
+            f"eigenvalues go from {found.smallest:.3g} to {found.largest:.3g}."
+        )
 
     # Prediction: only on snapshots
 

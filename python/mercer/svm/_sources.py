@@ -129,7 +129,7 @@ class BuiltIn(KernelSource):
         with naming("X"):
             X = canonical(X)
         if not reset:
-            trained_on_sparse = sp.issparse(estimator.support_vectors_)
+            trained_on_sparse = sp.issparse(estimator._model_rows)
             if sp.issparse(X) and not trained_on_sparse:
                 raise ValueError(
                     f"cannot use sparse input in {type(estimator).__name__!r} trained on dense "
@@ -233,7 +233,7 @@ class Precomputed(KernelSource):
 
 
 class Custom(KernelSource):
-    """A function ``k(A, B)`` of the user, over rows of any kind."""
+    """A function ``k(A, B)`` of the user, over rows of any kind, or a kernel of sequences."""
 
     def __init__(self, function: KernelFunction) -> None:
         self._function = function
@@ -313,6 +313,11 @@ class Custom(KernelSource):
             size = length(block) or 0
             yield np.diagonal(self._values(block, block, size, size))
 
+    def values(self, A: RowsLike, B: RowsLike) -> NDArray[np.float64]:
+        """Return all values between two sets of rows."""
+        first, second = _protected(A), _protected(B)
+        return self._values(first, second, length(A) or 0, length(B) or 0)
+
     def _values(self, A: RowsLike, B: RowsLike, n_rows: int, n_columns: int) -> NDArray[np.float64]:
         """Call the function and check what comes back; its own exceptions pass unchanged."""
         returned = self._function(A, B)
@@ -337,7 +342,7 @@ class Custom(KernelSource):
 def source_of(kernel: Kernel | str | KernelFunction) -> KernelSource:
     """Return the source of the values of a kernel whose parameters are numbers."""
     if isinstance(kernel, Kernel):
-        return BuiltIn(kernel)
+        return Custom(kernel) if kernel._of_sequences else BuiltIn(kernel)
     if isinstance(kernel, str) and kernel == "precomputed":
         return Precomputed()
     if not callable(kernel):
