@@ -46,6 +46,7 @@
 //! | [`model`] | trained machines, classification into many classes |
 //! | [`search`] | many fits on one kernel: grids, folds, leaving one out, probabilities |
 //! | [`spectral`] | eigenproblems of the kernel matrix |
+//! | [`bayes`] | relevance vectors and Bayes points |
 
 pub mod error;
 #[doc(hidden)]
@@ -63,6 +64,8 @@ pub mod formulation;
 pub mod model;
 pub mod search;
 pub mod spectral;
+
+pub mod bayes;
 
 #[doc(hidden)]
 pub mod bench;

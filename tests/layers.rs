@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers: each knows only those before it.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "error",
     "simd",
     "data",
@@ -21,6 +21,7 @@ const LAYERS: [&str; 14] = [
     "model",
     "search",
     "spectral",
+    "bayes",
     "persist",
     "bench",
     "python",

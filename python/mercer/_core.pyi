@@ -412,3 +412,40 @@ def mercer_features(
     matrix: NDArray[np.float64], count: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return eigenvalues, and the matrix that makes features of kernel values."""
+
+@final
+class Relevance:
+    """A sparse Bayesian model."""
+
+    @staticmethod
+    def fit(
+        phi: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        classes: bool,
+        tol: float,
+        max_iter: int,
+    ) -> Relevance:
+        """Find the model for a design and targets, 0 or 1 where it is one of classes."""
+    @property
+    def columns(self) -> NDArray[np.int32]: ...
+    @property
+    def alpha(self) -> NDArray[np.float64]: ...
+    @property
+    def mean(self) -> NDArray[np.float64]: ...
+    @property
+    def covariance(self) -> NDArray[np.float64]: ...
+    @property
+    def beta(self) -> float: ...
+    @property
+    def evidence(self) -> float: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
+
+def bayes_point(
+    kernel: NDArray[np.float64],
+    signs: NDArray[np.float64],
+    settings: tuple[int, float, int, int],
+) -> tuple[NDArray[np.float64], int, int]:
+    """Average perceptrons; `settings` are their number, ridge, most passes, seed."""

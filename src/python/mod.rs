@@ -12,6 +12,7 @@
 //! | `formulation` | what is fitted |
 //! | `linear` | linear machines |
 //! | `mercer` | Mercer's condition and features |
+//! | `bayes` | Bayesian machines |
 //! | `fit` | what a fit gives back |
 //! | `expansion` | predictions, and how values become classes |
 //! | `search` | many fits at once |
@@ -20,6 +21,7 @@
 //! | `reserve` | memory held back for calls that run out of it |
 
 mod arrays;
+mod bayes;
 mod expansion;
 mod fit;
 mod formulation;
@@ -56,6 +58,8 @@ impl From<Error> for PyErr {
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::bayes::{PyRelevance, bayes_point};
     #[pymodule_export]
     use super::expansion::{PyExpansion, coefficients_by_machine};
     #[pymodule_export]

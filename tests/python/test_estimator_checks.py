@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from variants import SQUARED_TUBE
 
 from mercer import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
+from mercer.bayes import RVC, RVR, BayesPointClassifier
 from mercer.kernels import RBF, Linear, MercerMap
 
 BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
@@ -48,6 +49,10 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         OneClassSVM(solver="adatron"),
         MercerMap(),
         MercerMap(kernel="precomputed"),
+        RVC(),
+        RVR(),
+        RVR(kernel="precomputed"),
+        BayesPointClassifier(random_state=0),
         LinearSVC(),
         LinearSVC(loss="hinge"),
         LinearSVR(),
