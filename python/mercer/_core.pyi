@@ -369,6 +369,7 @@ def search(
     settings: Settings,
     *,
     in_order: bool = False,
+    expected: tuple[NDArray[np.float64], Sequence[int]] | None = None,
 ) -> list[SearchFit | None]:
     """Do many fits on the same samples, which share their work; None for one that is not possible.
 

@@ -12,10 +12,12 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::qp::{Monitor, Progress};
 use crate::search::{Calibration, Fit, Fitted, Plan, Sigmoid};
+use crate::simd::process::locked;
 use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -71,21 +73,74 @@ fn unpacked(asked: &Asked) -> PyResult<Fit> {
     })
 }
 
-/// Watches many fits: what the user is told is how many are done.
+/// What held-out rows should give, and to which candidate each fit belongs.
+type Expected<'py> = (PyReadonlyArray1<'py, f64>, Vec<usize>);
+
+/// The scores of candidates, of which each is fitted several times.
+struct Scores {
+    expected: Vec<f64>,
+    candidate_of: Vec<usize>,
+    /// The sum of the scores of each candidate, and how many are still to come.
+    sums: Mutex<Vec<(f64, usize)>>,
+}
+
+impl Scores {
+    fn new((expected, candidate_of): Expected, samples: usize, fits: usize) -> PyResult<Self> {
+        let expected = copy(&expected)?;
+        if expected.len() != samples || candidate_of.len() != fits {
+            let wanted = format!("{samples} values and {fits} numbers");
+            let got = format!("{} and {}", expected.len(), candidate_of.len());
+            return Err(Error::shape("expected", wanted, got).into());
+        }
+        let candidates = candidate_of.iter().max().map_or(0, |last| last + 1);
+        let mut sums = vec![(0.0, 0); candidates];
+        candidate_of.iter().for_each(|&at| sums[at].1 += 1);
+        Ok(Scores {
+            expected,
+            candidate_of,
+            sums: Mutex::new(sums),
+        })
+    }
+
+    /// Counts a fit. Returns how many candidates are done, and the best mean score of these.
+    fn count(&self, number: usize, fit: &Fit, fitted: &Result<Fitted>) -> (usize, f64) {
+        let score = match fitted {
+            Ok(fitted) => fitted.score(fit, &self.expected),
+            Err(_) => f64::NAN,
+        };
+        let mut sums = locked(&self.sums);
+        let (sum, left) = &mut sums[self.candidate_of[number]];
+        *sum += score;
+        *left -= 1;
+        let folds = self.candidate_of.len() / sums.len();
+        let done = sums.iter().filter(|(_, left)| *left == 0);
+        done.fold((0, f64::NAN), |(count, best), (sum, _)| {
+            (count + 1, best.max(sum / folds as f64))
+        })
+    }
+}
+
+/// Watches many fits: what the user is told is how many are done, how many candidates that makes, and
+/// the best score of these.
 struct Many<'a> {
     watch: &'a Watch,
     started: Instant,
     done: AtomicUsize,
-    all: usize,
+    fits: &'a [Fit],
+    scores: Option<&'a Scores>,
 }
 
 impl Many<'_> {
-    fn one_is_done(&self) {
+    fn one_is_done(&self, number: usize, fitted: &Result<Fitted>) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        self.watch.machine(done, self.all);
+        self.watch.machine(done, self.fits.len());
+        let (candidates, best) = match self.scores {
+            Some(scores) => scores.count(number, &self.fits[number], fitted),
+            None => (0, f64::NAN),
+        };
         let seconds = self.started.elapsed().as_secs_f64();
         self.watch
-            .progress(&Progress::new(done as u64, 0.0, 0, seconds));
+            .progress(&Progress::new(candidates as u64, best, 0, seconds));
     }
 }
 
@@ -97,16 +152,19 @@ impl Monitor for Many<'_> {
 
 /// Does many fits; `settings` say on how many threads, with how much memory and who is told.
 #[pyfunction]
-#[pyo3(signature = (samples, fits, settings, *, in_order=false))]
+#[pyo3(signature = (samples, fits, settings, *, in_order=false, expected=None))]
 pub(super) fn search(
     py: Python,
     samples: &PySamples,
     fits: Vec<Asked>,
     settings: &PySettings,
     in_order: bool,
+    expected: Option<Expected>,
 ) -> PyResult<Vec<Option<PySearchFit>>> {
     let fits: Vec<Fit> = fits.iter().map(unpacked).collect::<PyResult<_>>()?;
     let samples = &*samples.0;
+    let scores = expected.map(|expected| Scores::new(expected, samples.rows(), fits.len()));
+    let scores = scores.transpose()?;
     let mut solver = settings.solver;
     let bytes = *solver.cache_bytes_mut();
     let found: Vec<Result<Fitted>> =
@@ -115,9 +173,10 @@ pub(super) fn search(
                 watch,
                 started: Instant::now(),
                 done: AtomicUsize::new(0),
-                all: fits.len(),
+                fits: &fits,
+                scores: scores.as_ref(),
             };
-            let done = |_: usize| many.one_is_done();
+            let done = |number, fitted: &_| many.one_is_done(number, fitted);
             let mut plan = Plan::new(samples).bytes(bytes);
             if in_order {
                 plan = plan.in_order();

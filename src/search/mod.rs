@@ -10,6 +10,7 @@
 //! | `seed` | a solution as the start of another problem: bounds are kept as bounds, sums repaired |
 //! | `chain` | fits on the same rows one after another, from low costs to high |
 //! | `plan` | chains side by side, kernel after kernel |
+//! | `score` | how well a fit does on held-out rows, as soon as it is done |
 //!
 //! And what is made of held-out values: `sigmoid`, `coupling` and `calibration` make probabilities.
 
@@ -18,6 +19,7 @@ mod chain;
 mod coupling;
 mod fit;
 mod plan;
+mod score;
 mod seed;
 mod sigmoid;
 mod stage;

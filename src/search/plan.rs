@@ -50,7 +50,7 @@ pub struct Plan<'a> {
     samples: &'a Samples,
     bytes: Option<usize>,
     monitor: &'a dyn Monitor,
-    done: &'a (dyn Fn(usize) + Sync),
+    done: &'a (dyn Fn(usize, &Result<Fitted>) + Sync),
     in_order: bool,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Plan<'a> {
             samples,
             bytes: None,
             monitor: &Unwatched,
-            done: &|_| {},
+            done: &|_, _| {},
             in_order: false,
         }
     }
@@ -107,16 +107,16 @@ impl<'a> Plan<'a> {
         self
     }
 
-    /// Sets what is told the number of each fit that is done, from any thread.
+    /// Sets what is told the number of each fit that is done and what it found, from any thread.
     ///
     /// ```
-    /// # use mercer::{Samples, search::Plan};
+    /// # use mercer::{Samples, search::{Fitted, Plan}};
     /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
-    /// let told = |fit: usize| println!("{fit} is done");
+    /// let told = |fit: usize, _: &mercer::Result<Fitted>| println!("{fit} is done");
     /// assert!(Plan::new(&samples).done(&told).run(&[]).is_empty());
     /// # Ok::<(), mercer::Error>(())
     /// ```
-    pub fn done(mut self, done: &'a (dyn Fn(usize) + Sync)) -> Self {
+    pub fn done(mut self, done: &'a (dyn Fn(usize, &Result<Fitted>) + Sync)) -> Self {
         self.done = done;
         self
     }
@@ -224,7 +224,7 @@ impl<'a> Plan<'a> {
         let mut links = Chain::new(stage, bytes, self.monitor);
         let fit = |&number: &usize| {
             let fitted = links.fit(&fits[number]);
-            (self.done)(number);
+            (self.done)(number, &fitted);
             (number, fitted)
         };
         chain.iter().map(fit).collect()

@@ -7,6 +7,8 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from joblib import parallel_config
+from results import TIGHT, assert_same_results
 from sklearn import model_selection as sklearn_selection
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.decomposition import PCA
@@ -24,8 +26,7 @@ from mercer.model_selection import (
     cross_val_predict,
     cross_validate,
 )
-
-TIGHT = {"tol": 1e-5}
+from mercer.model_selection._bar import SearchBar
 
 
 def binary():
@@ -68,22 +69,6 @@ CASES = {
     ),
     "other": (LogisticRegression(max_iter=1000), {"C": [0.1, 1.0]}, binary),
 }
-
-
-def assert_same_results(found, expected):
-    """Compare all that does not depend on the clock."""
-    assert found.best_params_ == expected.best_params_
-    assert found.best_index_ == expected.best_index_
-    assert sorted(found.cv_results_) == sorted(expected.cv_results_)
-    for name, values in expected.cv_results_.items():
-        if name.endswith("_time"):
-            continue
-        if "score" in name and not name.startswith("rank"):
-            # Two solutions to within tol have scores that differ by as much; means differ less.
-            atol = 1e-6 if name.startswith("mean_test") else TIGHT["tol"]
-            np.testing.assert_allclose(found.cv_results_[name], values, atol=atol, rtol=0)
-        elif not name.startswith("rank"):
-            assert list(found.cv_results_[name]) == list(values)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -272,3 +257,34 @@ def test_ctrl_c_ends_a_search():
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, y)
     assert not hasattr(search, "cv_results_")
+
+
+@pytest.mark.parametrize("n_gammas", [1, 3])
+def test_backends_of_joblib_distribute_kernels_and_folds(n_gammas):
+    X, y = binary()
+    grid = {"C": [0.1, 10.0], "gamma": [0.01, 0.03, 0.1][:n_gammas]}
+    expected = GridSearchCV(SVC(**TIGHT), grid, cv=3).fit(X, y)
+    with parallel_config(backend="loky", n_jobs=2):
+        found = GridSearchCV(SVC(**TIGHT), grid, cv=3).fit(X, y)
+        values = cross_val_predict(SVC(**TIGHT), X, y, cv=3, method="decision_function")
+    assert_same_results(found, expected)
+    assert (found.cv_results_["mean_fit_time"] > 0.0).all()
+    others = cross_val_predict(SVC(**TIGHT), X, y, cv=3, method="decision_function")
+    np.testing.assert_allclose(values, others, atol=1e-4)
+
+
+def test_verbose_shows_the_best_so_far(monkeypatch):
+    lines = []
+    monkeypatch.setattr(SearchBar, "__call__", lambda self, *state: lines.append(state))
+    X, y = binary()
+    grid = {"C": [1.0, 10.0, 100.0], "gamma": np.geomspace(1e-4, 1.0, 8).tolist()}
+    search = GridSearchCV(SVC(tol=1e-7), grid, cv=5, verbose=1).fit(X, y)
+    assert lines, "a search of this size takes longer than a tenth of a second"
+    done, fits, candidates, best, seconds = lines[-1]
+    assert fits == 120
+    assert 0 < done <= 120
+    assert candidates <= 24
+    assert seconds > 0.0
+    if candidates:
+        assert best <= search.best_score_ + 1e-12
+        assert np.isclose(search.cv_results_["mean_test_score"], best, atol=1e-12).any()

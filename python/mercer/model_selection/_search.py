@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 
 from mercer._data import RowsLike
+from mercer.model_selection._distributed import Workers
 from mercer.model_selection._scored import Waiting, may_wait
 from mercer.model_selection._together import Split, Together, all_of, machine_of
 from mercer.svm._shared import open_desk
@@ -36,12 +37,15 @@ class _Planned:
     def split(self, X: RowsLike, y: Any = None, *args: Any, **kwargs: Any) -> Iterator[Split]:
         """Return the splits, with all fits on them done."""
         splits = all_of(self._cv.split(X, y, *args, **kwargs))
-        data, estimator = (X, y, self._arguments), self._estimator
-        if isinstance(estimator, Waiting):
-            self._together.plan(estimator.estimator, self._candidates, data, splits)
-            estimator.know(y, splits)
-        else:
+        data, waiting = (X, y, self._arguments), self._estimator
+        estimator = waiting.estimator if isinstance(waiting, Waiting) else waiting
+        trainer = self._together.trainer
+        if trainer is None:
             self._together.plan(estimator, self._candidates, data, splits)
+        else:
+            trainer.train(self._together, estimator, self._candidates, data, splits)
+        if isinstance(waiting, Waiting):
+            waiting.know(y, splits)
         return iter(splits)
 
     def get_n_splits(self, *args: Any, **kwargs: Any) -> int:
@@ -65,6 +69,8 @@ class _SharedSearch:
 
     estimator: Any
     return_train_score: Any
+    verbose: int
+    n_jobs: int | None
 
     def fit(self: _Self, X: RowsLike, y: Any = None, **params: Any) -> _Self:
         """Run fit with all sets of parameters.
@@ -86,7 +92,8 @@ class _SharedSearch:
         """
         if machine_of(self.estimator) is None:
             return super().fit(X, y, **params)  # type: ignore[misc,no-any-return]
-        together = Together(trains_too=bool(self.return_train_score))
+        together = Together(trains_too=bool(self.return_train_score), verbose=self.verbose > 0)
+        together.trainer = Workers.chosen(self.n_jobs)
         # Found by `_run_search`, which scikit-learn calls from `fit`.
         self.__dict__["_together"] = together
         self.__dict__["_fit_arguments"] = params
@@ -143,7 +150,12 @@ class GridSearchCV(_SharedSearch, sklearn_selection.GridSearchCV):
     the solution for the cost before. They are done at once, on all processors, whatever `n_jobs`
     of the search says; `n_jobs` and `cache_size` of the machine say how many and with how much
     memory. A machine whose kernel is precomputed or a callable, and any other estimator, is fitted
-    as in scikit-learn.
+    as in scikit-learn. Where a backend is chosen by `joblib.parallel_config`, with a number of jobs
+    or from another package, its workers do the fits: each takes all of a kernel, or of a kernel
+    and a fold.
+
+    `verbose` shows a bar as well: candidates done, the best mean score so far if it is the default
+    score, and the time left.
 
     ``mean_fit_time`` is the time spent on a fit in the shared work, without that for kernel
     values.
@@ -263,7 +275,10 @@ def _on_planned_splits(
     """Call a function of scikit-learn that fits an estimator on every split."""
     if machine_of(estimator) is None:
         return function(estimator, X, y, cv=cv, **options)
-    together = Together(trains_too=bool(options.get("return_train_score")))
+    together = Together(
+        trains_too=bool(options.get("return_train_score")), verbose=options.get("verbose", 0) > 0
+    )
+    together.trainer = Workers.chosen(options.get("n_jobs"))
     splitter = check_cv(cv, y, classifier=is_classifier(estimator))
     # With metadata routing the arguments are for splitters and scorers as well.
     arguments = options.get("params") or {}

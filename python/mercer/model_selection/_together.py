@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,12 +14,13 @@ from sklearn.pipeline import Pipeline
 from mercer import _core
 from mercer._data import RowsLike, length, make_samples, take_rows
 from mercer.kernels._kernel import Kernel
+from mercer.model_selection._bar import SearchBar
 from mercer.svm._base import BaseKernelMachine
 from mercer.svm._classifier import BaseClassifier
 from mercer.svm._regressor import BaseRegressor
 from mercer.svm._shared import Collected, FitLike, Known, Request, open_desk
 
-__all__ = ["Entry", "Split", "Together", "all_of", "machine_of"]
+__all__ = ["Entry", "Split", "Supplied", "Together", "all_of", "machine_of", "supplied"]
 
 #: Rows to train on and rows to test, by number.
 Split: TypeAlias = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -32,8 +33,19 @@ def machine_of(estimator: Any) -> BaseKernelMachine | None:
     return estimator if isinstance(estimator, BaseKernelMachine) else None
 
 
+class FoundLike(Protocol):
+    """What was found for an entry, as `_core.SearchFit` has it."""
+
+    @property
+    def fit(self) -> FitLike: ...
+    @property
+    def values(self) -> NDArray[np.float64]: ...
+    @property
+    def seconds(self) -> float: ...
+
+
 @dataclass(frozen=True)
-class _Supplied:
+class Supplied:
     """What the core found for a machine, its rows numbered as the machine knows them."""
 
     support: NDArray[np.int32]
@@ -67,7 +79,9 @@ class Entry:
     request: Request
     #: The number of the split.
     split: int
-    result: _core.SearchFit | None = None
+    #: The number of the candidate.
+    candidate: int = 0
+    result: FoundLike | None = None
 
     def is_regular(self) -> bool:
         """Tell whether training has ended as it should: no one has to be told anything."""
@@ -101,14 +115,33 @@ class _Data:
     entries: list[Entry] = field(default_factory=list)
 
 
+class Trainer(Protocol):
+    """Who trains what a search needs."""
+
+    def train(
+        self,
+        together: "Together",
+        estimator: Any,
+        candidates: Sequence[Mapping[str, Any]],
+        data: tuple[RowsLike, Any, Mapping[str, Any]],
+        splits: Sequence[Split],
+    ) -> None:
+        """Do what `Together.plan` does."""
+
+
 class Together:
     """The desk of a search: collects what is to be trained, trains it, and hands results out.
 
-    `trains_too` says whether rows that were trained on will be predicted as well.
+    `trains_too` says whether rows that were trained on will be predicted as well, `verbose` whether
+    a bar is shown while the core trains.
     """
 
-    def __init__(self, *, trains_too: bool = False) -> None:
+    def __init__(self, *, trains_too: bool = False, verbose: bool = False) -> None:
         self.trains_too = trains_too
+        self.verbose = verbose
+        #: Who trains; None if that is done in this process.
+        self.trainer: Trainer | None = None
+        self._sets: dict[Any, _Data] = {}
         #: The seconds of each fit that was planned, in the order of candidates, then splits.
         self.seconds: list[float] = []
         #: What was planned, in the same order; None for what could not be shared.
@@ -124,19 +157,48 @@ class Together:
         candidates: Sequence[Mapping[str, Any]],
         data: tuple[RowsLike, Any, Mapping[str, Any]],
         splits: Sequence[Split],
+        *,
+        n_jobs: int | None = None,
     ) -> None:
         """Train an estimator with the parameters of each candidate on each split.
 
         `data` are the rows, the targets and what else goes to ``fit``. What cannot be shared is
-        left to be trained when it is asked for.
+        left to be trained when it is asked for. `n_jobs` are the threads, None for those that the
+        machines ask for.
         """
+        self.collect(estimator, candidates, data, splits)
+        for common in self._sets.values():
+            bar = SearchBar(len(candidates)) if self.verbose else None
+            try:
+                _train(common, self.trains_too, bar, n_jobs)
+            finally:
+                if bar is not None:
+                    bar.close()
+        self.count()
+
+    def collect(
+        self,
+        estimator: Any,
+        candidates: Sequence[Mapping[str, Any]],
+        data: tuple[RowsLike, Any, Mapping[str, Any]],
+        splits: Sequence[Split],
+    ) -> list[Entry | None]:
+        """Find out what is to be trained, in the order of candidates, then splits."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             work = _Work(data, splits)
-            for parameters in candidates:
-                self.planned.extend(work.collect(estimator, parameters))
-        for common in work.sets.values():
-            _train(common, self.trains_too)
+            collected = [
+                entry
+                for number, parameters in enumerate(candidates)
+                for entry in work.collect(estimator, parameters, number)
+            ]
+        self._sets = work.sets
+        self.planned.extend(collected)
+        return collected
+
+    def count(self) -> None:
+        """Take note of the results of what was collected."""
+        self._sets = {}
         self._entries = None
         known = self.planned[len(self.seconds) :]
         self.seconds += [entry.result.seconds if entry and entry.result else 0.0 for entry in known]
@@ -157,7 +219,7 @@ class Together:
                 known = list(_known(entry, request, self.trains_too))
                 machine._fit_known = known
                 self._served.append(known)
-                return _supplied(entry)
+                return supplied(entry)
         return None
 
     def close(self) -> None:
@@ -185,7 +247,9 @@ class _Work:
             None if data[1] is None else take_rows(data[1], train) for train, _ in splits
         ]
 
-    def collect(self, estimator: Any, parameters: Mapping[str, Any]) -> list[Entry | None]:
+    def collect(
+        self, estimator: Any, parameters: Mapping[str, Any], candidate_number: int
+    ) -> list[Entry | None]:
         """Find out what a candidate trains on each split; None if that cannot be shared."""
         nothing: list[Entry | None] = [None] * len(self._splits)
         try:
@@ -198,10 +262,14 @@ class _Work:
                 return nothing
         except Exception:  # whoever fits it alone will hear of it
             return nothing
-        return [
+        collected = [
             self._collect_on(candidate, machine, parameters, number)
             for number in range(len(self._splits))
         ]
+        for entry in collected:
+            if entry is not None:
+                entry.candidate = candidate_number
+        return collected
 
     def _collect_on(
         self, candidate: Any, machine: Any, parameters: Mapping[str, Any], number: int
@@ -315,7 +383,9 @@ def _cut(
 # Training
 
 
-def _train(common: _Data, trains_too: bool) -> None:
+def _train(
+    common: _Data, trains_too: bool, bar: SearchBar | None = None, n_jobs: int | None = None
+) -> None:
     """Train all that is to be trained on common rows."""
     if not common.entries:
         return
@@ -338,12 +408,37 @@ def _train(common: _Data, trains_too: bool) -> None:
         asked = np.concatenate([place.test_at, at]) if trains_too else place.test_at
         formulation, kernel = request.problem.formulation, request.kernel._build()
         fits.append((formulation, kernel, target, cost, asked, request.settings))
+    machine = first if n_jobs is None else clone(first).set_params(n_jobs=n_jobs)
+    settings = machine._settings(bar)
+    expected = None if bar is None or trains_too else _expected(common, n_rows)
     try:
-        found = _core.search(make_samples(rows), fits, first._settings(None))
+        found = _core.search(make_samples(rows), fits, settings, expected=expected)
     except TypeError:  # a machine that shares nothing
         return
     for entry, result in zip(common.entries, found, strict=True):
         entry.result = result
+
+
+def _expected(common: _Data, n_rows: int) -> tuple[NDArray[np.float64], list[int]] | None:
+    """Return what held-out rows should give, and the candidate of each fit.
+
+    None if machines do not agree on that.
+    """
+    values = np.full(n_rows, np.nan)
+    for entry in common.entries:
+        request, machine = entry.request, entry.request.machine
+        target = request.problem.target
+        if target is None:
+            return None
+        at = entry.place.train_at[request.keep]
+        known = values[at]
+        if isinstance(machine, BaseClassifier) and not np.all((known == target) | np.isnan(known)):
+            return None  # a fold without one of the classes
+        values[at] = target
+    numbers = {
+        number: at for at, number in enumerate(sorted({e.candidate for e in common.entries}))
+    }
+    return values, [numbers[entry.candidate] for entry in common.entries]
 
 
 def _as_trained(common: _Data, machine: Any) -> Any:
@@ -389,17 +484,19 @@ def _equal(rows: Any, others: Any) -> bool:
     return all(np.array_equal(getattr(rows, part), getattr(others, part)) for part in parts)
 
 
-def _supplied(entry: Entry) -> _Supplied:
+def supplied(entry: Entry) -> Supplied:
     """Return a result with the rows numbered as the machine knows them, in its order."""
     assert entry.result is not None
     fit, request = entry.result.fit, entry.request
+    if isinstance(fit, Supplied):
+        return fit  # by another process
     at = entry.place.train_at[request.keep]
     number = np.empty(int(at.max()) + 1, dtype=np.int32)
     number[at] = np.arange(len(at))
     support = number[fit.support]
     classes = np.repeat(np.arange(len(fit.n_support)), fit.n_support)
     order = np.lexsort((support, classes))
-    return _Supplied(
+    return Supplied(
         support=support[order],
         n_support=fit.n_support.copy(),
         dual_coef=np.ascontiguousarray(fit.dual_coef[:, order]),
