@@ -97,6 +97,7 @@ bench: $(VENV)/wheel
 	$(BIN)/python benches/compare.py --json target/compare.json --chart target/compare.png
 	$(BIN)/python benches/compare.py --check
 	$(BIN)/python benches/scaling.py --json target/scaling.json --chart target/scaling.png
+	$(BIN)/python benches/hard.py --timeout 60 --json target/hard.json --chart target/hard.png
 
 sweep: $(VENV)/wheel
 	$(BIN)/python benches/sweep.py

@@ -99,3 +99,26 @@ def growth(
         axes.grid(alpha=0.3)
         axes.legend()
     figure.savefig(file, dpi=120)
+
+
+def costs(
+    panels: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]], limit: float, file: Path
+) -> None:
+    """Draw a log-log panel of points (C, seconds) for each key of `panels`, a line per library.
+
+    A line ends where the next fit would not have ended within `limit` seconds.
+    """
+    from matplotlib.figure import Figure
+
+    across = (len(panels) + 1) // 2
+    figure = Figure(figsize=(4.0 * across, 7.5), layout="constrained")
+    drawn = figure.subplots(2, across, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes, (label, lines) in zip(drawn, panels.items(), strict=False):
+        for library, points in lines.items():
+            axes.plot(*np.transpose(points), "o-", color=COLOURS[library], label=library)
+        axes.axhline(limit, color="grey", linestyle=":")
+        axes.set(xscale="log", yscale="log", title=label, xlabel="C")
+        axes.set_ylabel("seconds to the end of the first fit")
+        axes.grid(alpha=0.3)
+        axes.legend()
+    figure.savefig(file, dpi=120)

@@ -27,7 +27,8 @@ class Machine:
 
 
 def _estimator(module: Any, case: Case, data: Data, cache: float | str) -> Machine:
-    model = getattr(module, case.kind)(**case.parameters, tol=TOLERANCE, cache_size=cache)
+    parameters = {**case.parameters, "kernel": case.kernel, "tol": TOLERANCE}
+    model = getattr(module, case.kind)(**parameters, cache_size=cache)
     return Machine(
         fit=lambda: model.fit(data.X, data.y),
         predict=lambda X: model.predict(X),
@@ -49,7 +50,8 @@ def libsvm(case: Case, data: Data, cache: float | None) -> Machine:
     kind = {"SVC": 0, "OneClassSVM": 2, "SVR": 3}[case.kind]
     flags = {"C": "-c", "gamma": "-g", "epsilon": "-p", "nu": "-n"}
     parameters = " ".join(f"{flags[name]} {value}" for name, value in case.parameters.items())
-    options = f"-q -s {kind} -t 2 {parameters} -e {TOLERANCE} -m {PEER_CACHE}"
+    kernel = {"linear": 0, "rbf": 2}[case.kernel]
+    options = f"-q -s {kind} -t {kernel} {parameters} -e {TOLERANCE} -m {PEER_CACHE}"
     models: list[Any] = []
 
     def fit() -> None:

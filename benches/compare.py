@@ -235,19 +235,23 @@ def shortfalls(table: Table, cache: float | None) -> Iterator[str]:
 
 
 def markdown(table: Table, libraries: Sequence[str]) -> str:
-    """One line for each case, for the README: seconds to fit / seconds to predict."""
+    """Return the README's table: seconds of the first fit of a process / to predict, and ratios."""
     shown = sorted(libraries, key=lambda library: library != "mercer")
-    lines = ["| " + " | ".join(["data", "n x d", "classes", *shown]) + " |"]
-    lines.append("|---" * (3 + len(shown)) + "|")
+    head = ["data", "n x d", "classes", *shown, "first fit / predict", "best fit"]
+    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for case in dict.fromkeys(row.run.case for row in table.rows):
-        runs = {row.run.library: row.run for row in table.rows if row.run.case == case}
-        first = next(iter(runs.values()))
+        rows = {row.run.library: row for row in table.rows if row.run.case == case}
+        first = next(iter(rows.values())).run
         digits = 6 if CASES[case].one_row else 3
         cells = [case, f"{first.n} x {first.d}", first.machine]
-        cells += [
-            f"{runs[x].fit:.3f} / {runs[x].predict:.{digits}f}" if x in runs else "-" for x in shown
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
+        for library in shown:
+            run = rows[library].run if library in rows else None
+            times = f"{run.first_fit:.3f} / {run.predict:.{digits}f}" if run else "-"
+            cells.append(times)
+        ours = rows.get("mercer")
+        ratios = (ours.first_ratio, ours.predict_ratio, ours.fit_ratio) if ours else (None,) * 3
+        cold, predict, best = ("-" if ratio is None else f"{ratio:.1f}" for ratio in ratios)
+        lines.append("| " + " | ".join([*cells, f"{cold} / {predict}", best]) + " |")
     return "\n".join(lines)
 
 

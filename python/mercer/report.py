@@ -104,6 +104,9 @@ class MachineReport:
     method : {'smo', 'adatron', 'interior', 'newton'}
         What found the solution; 'interior' if the interior-point method took over from 'smo',
         'newton' if Newton's method found the weights of a linear machine.
+    cache_bypasses : int
+        Rows among `cache_misses` that were not kept, because memory for them would have cost more
+        than it takes to compute them again.
     """
 
     status: Status
@@ -115,6 +118,7 @@ class MachineReport:
     cache_misses: int
     seconds: Seconds
     method: Method = "smo"
+    cache_bypasses: int = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -185,11 +189,17 @@ class Report:
         """The number of kernel rows that had to be computed."""
         return sum(machine.cache_misses for machine in self)
 
+    @property
+    def cache_bypasses(self) -> int:
+        """The number of kernel rows that were computed and not kept."""
+        return sum(machine.cache_bypasses for machine in self)
+
     def __repr__(self) -> str:
         """Return the figures of the whole fit in one line."""
         return (
             f"Report(status={self.status!r}, gap={self.gap:.3g}, objective={self.objective:.6g}, "
             f"iterations={self.iterations}, kernel_evaluations={self.kernel_evaluations}, "
             f"cache_hits={self.cache_hits}, cache_misses={self.cache_misses}, "
+            f"cache_bypasses={self.cache_bypasses}, "
             f"seconds={self.seconds:.3g}, machines={len(self)})"
         )

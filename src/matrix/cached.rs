@@ -6,6 +6,7 @@ use super::kernel_matrix::KernelMatrix;
 use super::order::Order;
 use super::rows::shared::Shareable;
 use super::rows::{RowSource, Terms, rounded};
+use super::worth::Worth;
 use crate::error::{Error, Polled, Result, Stop};
 use crate::kernel::PANEL;
 use crate::simd::{Isa, Real, add_multiples, parallel};
@@ -16,9 +17,6 @@ use std::time::{Duration, Instant};
 /// processor: the values of a block are gathered from rows that serve other problems too, and
 /// several such problems are solved side by side, each on one thread.
 pub(crate) const SMALL_PROBLEM: usize = 3000;
-/// Bytes up to which every row is kept: memory that has been used before costs little, fresh memory
-/// more than computing a row of few features again.
-const ROOM: usize = 1 << 27;
 /// Columns of the gradient a thread updates at a time.
 const UPDATE_COLUMNS: usize = 4096;
 /// Multiplications that take as long as adding one value of a row to the gradient.
@@ -32,8 +30,8 @@ pub(crate) struct CachedRows<'a, T> {
     cache: RowCache<T>,
     /// Rows computed without being kept.
     passed: u64,
-    /// Bytes up to which every row is kept.
-    pub(super) room: usize,
+    /// Which rows are kept.
+    pub(super) worth: Worth,
     /// Whether values are rounded to f32 although T is f64: see [`CachedRows::rounded`].
     pub(super) rounded: bool,
     /// Time spent on kernel values.
@@ -53,13 +51,14 @@ pub(crate) struct Traffic {
 impl<'a, T: Shareable> CachedRows<'a, T> {
     /// Begins with an empty cache and the natural order.
     pub fn new(matrix: &'a KernelMatrix<'a>, bytes: usize) -> Result<Self> {
+        let (source, samples) = (matrix.source(), matrix.description().samples);
         Ok(CachedRows {
             matrix,
             order: Order::natural(matrix.len()),
-            source: matrix.source(),
+            worth: Worth::new(samples, matrix.len(), size_of::<T>(), source.is_shared()),
+            source,
             cache: RowCache::new(matrix.len(), matrix.len(), bytes)?,
             passed: 0,
-            room: ROOM,
             rounded: false,
             kernel_time: Duration::ZERO,
             traffic: Traffic::none(matrix.len()),
@@ -122,9 +121,13 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
         self.cache.len()
     }
 
-    /// Returns the counters: cache hits, cache misses.
-    pub fn counters(&self) -> (u64, u64) {
-        (self.cache.hits(), self.cache.misses() + self.passed)
+    /// Returns the counters: cache hits, cache misses, and of these the rows that were not kept.
+    pub fn counters(&self) -> [u64; 3] {
+        [
+            self.cache.hits(),
+            self.cache.misses() + self.passed,
+            self.passed,
+        ]
     }
 
     /// Makes the leading `length` entries of the rows of the given variables (at most
@@ -215,11 +218,13 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
         if self.source.prefers_add(changes.len() - held, held) {
             return self.add_passing(changes, start, gradient, stop);
         }
-        let room = self.held() * self.order.len() * size_of::<T>() < self.room;
+        let room = self.held() * self.order.len() * size_of::<T>() < self.worth.room;
         let keep_all = room || self.source.is_precious();
-        let (kept, passing): (Vec<Change>, Vec<Change>) = changes
-            .iter()
-            .partition(|change| change.keep || keep_all || is_held(change));
+        let length = gradient.len();
+        let (kept, passing): (Vec<Change>, Vec<Change>) = changes.iter().partition(|change| {
+            let held = self.cache.peek(change.variable).is_some();
+            held || self.worth.count(change.variable, length) && change.keep || keep_all
+        });
         let end = start + gradient.len();
         // A cache too small for all rows takes them in turns.
         for changes in kept.chunks(self.capacity()) {

@@ -17,6 +17,7 @@ mod order;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod worth;
 
 pub(crate) use cache::CHUNK;
 #[doc(hidden)]

@@ -135,7 +135,7 @@ fn run<T: Precision>(which: usize, rows: usize, kept: Option<usize>, steps: &[St
             }
             Step::Add(variables, start, end) => {
                 // Every third is worth keeping, the others are computed in passing or held.
-                cached.room = 0;
+                cached.worth.room = 0;
                 let changes: Vec<Change> = variables
                     .iter()
                     .map(|&variable| Change {
@@ -212,7 +212,7 @@ fn kernel_values_are_counted() {
     assert_eq!(fetch(&mut cached, &[1, 2], 20), 0, "held");
     // The rest of a row, from the last whole panel on.
     assert_eq!(fetch(&mut cached, &[2], 50), 34);
-    assert_eq!(cached.counters(), (2, 3));
+    assert_eq!(cached.counters(), [2, 3, 0]);
     assert_eq!(cached.held(), 2);
 }
 

@@ -46,6 +46,10 @@ impl PyReport {
         self.0.cache_misses
     }
     #[getter]
+    fn cache_bypasses(&self) -> u64 {
+        self.0.cache_bypasses
+    }
+    #[getter]
     fn seconds(&self) -> f64 {
         self.0.seconds
     }

@@ -279,9 +279,8 @@ struct Ladder<'a, 'm> {
     gap: f64,
     last_gap: f64,
     error: f64,
-    /// Of the cache.
-    hits: u64,
-    misses: u64,
+    /// Of the cache: hits, misses, and of these the rows that were not kept.
+    counters: [u64; 3],
     /// Seconds spent on kernel values, beside those that runs count themselves.
     kernel: f64,
     algorithm: Algorithm,
@@ -308,8 +307,7 @@ impl<'a, 'm> Ladder<'a, 'm> {
             gap: f64::INFINITY,
             last_gap: f64::INFINITY,
             error: 0.0,
-            hits: 0,
-            misses: 0,
+            counters: [0; 3],
             kernel: 0.0,
             algorithm: Algorithm::default(),
         }
@@ -374,9 +372,11 @@ impl<'a, 'm> Ladder<'a, 'm> {
                 outcome
             }
         };
-        let (hits, misses) = rows.counters();
-        self.hits += hits - before.0;
-        self.misses += misses - before.1;
+        for (sum, (now, before)) in
+            (self.counters.iter_mut()).zip(rows.counters().iter().zip(before))
+        {
+            *sum += now - before;
+        }
         self.kernel += (rows.kernel_time() - time_before).as_secs_f64();
         kernel_rows.give(rows);
         outcome
@@ -526,8 +526,9 @@ impl<'a, 'm> Ladder<'a, 'm> {
                 gap: self.gap,
                 objective: task.problem.objective(beta, gradient) + lacking,
                 kernel_evaluations,
-                cache_hits: self.hits,
-                cache_misses: self.misses,
+                cache_hits: self.counters[0],
+                cache_misses: self.counters[1],
+                cache_bypasses: self.counters[2],
                 seconds: task.control.started.elapsed().as_secs_f64(),
                 phases: Phases {
                     kernel: state.phases.kernel + self.kernel,

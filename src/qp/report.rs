@@ -175,6 +175,9 @@ pub struct Report {
     pub cache_hits: u64,
     /// Rows not found in the cache.
     pub cache_misses: u64,
+    /// Rows among these that were not kept: memory for them would have cost more than it takes to
+    /// compute them again.
+    pub cache_bypasses: u64,
     /// Wall-clock time.
     pub seconds: f64,
     /// How the time divides into phases.

@@ -115,9 +115,10 @@ fn panel_products<T: Real, const WIDTH: usize>(
     let mut sums = [[T::ZERO; WIDTH]; GROUP];
     for (left, panel) in left.chunks(CHAIN).zip(panel.chunks(CHAIN)) {
         let terms = chain(left, panel, &term);
-        for (sums, terms) in sums.iter_mut().zip(terms) {
-            for (sum, term) in sums.iter_mut().zip(terms) {
-                *sum += term;
+        // By number: iterators over arrays by value are not always made into vector instructions.
+        for r in 0..GROUP {
+            for c in 0..WIDTH {
+                sums[r][c] += terms[r][c];
             }
         }
     }
@@ -168,8 +169,8 @@ fn lane_norms<T: Real, const FMA: bool, const HEIGHT: usize>(block: &[T], norms:
                 *term = value.multiply_add::<FMA>(value, *term);
             }
         }
-        for (sum, term) in sums.iter_mut().zip(terms) {
-            *sum += term;
+        for lane in 0..HEIGHT {
+            sums[lane] += terms[lane];
         }
     }
     norms.copy_from_slice(&sums);

@@ -175,6 +175,7 @@ def test_report_of_a_fit():
     assert report.kernel_evaluations > 0
     assert report.cache_misses > 0
     assert report.cache_hits >= 0
+    assert 0 <= report.cache_bypasses <= report.cache_misses
     assert report.seconds > 0.0
     assert report[0] is report.machines[0]
     assert report[-1].iterations > 0

@@ -34,7 +34,7 @@ shrinking : bool, default=True
 tol : float, default=1e-3
     The solver stops when no optimality condition is violated by more than this.
 cache_size : 'auto' or float, default='auto'
-    Memory for kernel values in MB. 'auto' takes what is needed, up to half of what is free.
+    Memory for kernel values in MB. 'auto' takes what pays, up to a quarter of what is free.
 verbose : bool, default=False
     Whether to show progress on stderr.
 max_iter : int, default=-1
@@ -116,7 +116,7 @@ n_support_ : ndarray of shape (1,)
     Number of support vectors.
 report_ : Report
     What the solver did: `status`, `gap`, `objective`, `iterations`, `kernel_evaluations`,
-    `cache_hits`, `cache_misses` and `seconds`; see `mercer.report`.
+    `cache_hits`, `cache_misses`, `cache_bypasses` and `seconds`; see `mercer.report`.
 support_ : ndarray of shape (n_SV,)
     The rows that are support vectors.
 """
@@ -149,8 +149,8 @@ n_support_ : ndarray of shape (n_classes,)
     Number of support vectors of each class: of rows that belong to it.
 report_ : Report
     What the solver did: `status`, `gap`, `objective`, `iterations`, `kernel_evaluations`,
-    `cache_hits`, `cache_misses` and `seconds`, for the whole fit and, as a sequence, for each
-    machine, in the order of `intercept_`; see `mercer.report`.
+    `cache_hits`, `cache_misses`, `cache_bypasses` and `seconds`, for the whole fit and, as a
+    sequence, for each machine, in the order of `intercept_`; see `mercer.report`.
 support_ : ndarray of shape (n_SV,)
     The rows that are support vectors of any machine, by class and then by number.
 probA_ : ndarray of shape (n_machines,)

@@ -34,6 +34,7 @@ def _machine_report(report: _core.Report) -> MachineReport:
         kernel_evaluations=report.kernel_evaluations,
         cache_hits=report.cache_hits,
         cache_misses=report.cache_misses,
+        cache_bypasses=report.cache_bypasses,
         seconds=Seconds(report.seconds, *report.phases),
     )
 

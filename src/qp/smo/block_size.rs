@@ -5,8 +5,10 @@
 
 /// Variables of the first block: a guess that is far off costs little.
 const FIRST: usize = 64;
-/// Variables of the blocks of easy problems: a sixteenth of all, within these limits.
+/// Variables of the blocks of easy problems: a sixteenth of all, within these limits; of very many, a
+/// thirty-second up to the last. Where rows are long, larger blocks spare more of them than they cost.
 const EASY: (usize, usize) = (128, 1024);
+const EASY_OF_MANY: usize = 2048;
 /// Variables up to which a problem is solved as one block: its matrix fits the second cache.
 const ONE_BLOCK: usize = 512;
 /// Variables of the blocks of problems for which pair steps are slow, while too many are at the wrong
@@ -63,7 +65,9 @@ impl BlockSize {
                 _ if variables <= one_block => one_block,
                 _ => FIRST,
             },
-            easy: (variables / 16).clamp(EASY.0, EASY.1),
+            easy: (variables / 16)
+                .clamp(EASY.0, EASY.1)
+                .max((variables / 32).min(EASY_OF_MANY)),
             indefinite,
             at_hand,
             slow: false,
