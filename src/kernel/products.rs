@@ -2,7 +2,7 @@
 
 use super::sparse::{SPARSE_GROUP, Sparse};
 use crate::simd::interactions::Polynomials;
-use crate::simd::measure::{Measure, with_term};
+use crate::simd::measure::{Measure, Term, with_term};
 use crate::simd::{Isa, Real, dispatch};
 
 /// A group of rows, scattered: what is read for every entry of a column.
@@ -158,7 +158,7 @@ fn products_body<T: Real, const FMA: bool>(
         for &(feature, value) in columns.row(first + column) {
             let row = &scattered[feature as usize];
             for lane in 0..SPARSE_GROUP {
-                sums[lane] = term(row[lane], value, sums[lane]);
+                sums[lane] = term.add(row[lane], value, sums[lane]);
             }
         }
         write(out, column, &sums);
@@ -182,7 +182,7 @@ fn alone_body<T: Real, const FMA: bool>(
     let mut sums = [T::ZERO; SPARSE_GROUP];
     with_term!(measure, term => for (lane, sum) in sums.iter_mut().take(count).enumerate() {
         for &(_, value) in rows.row(first + lane) {
-            *sum = term(value, T::ZERO, *sum);
+            *sum = term.add(value, T::ZERO, *sum);
         }
     });
     sums
@@ -212,8 +212,8 @@ fn distances_body<T: Real, const FMA: bool>(
         for &(feature, value) in columns.row(first + column) {
             let row = &scattered[feature as usize];
             for lane in 0..SPARSE_GROUP {
-                apart[lane] = term(row[lane], value, apart[lane]);
-                there[lane] = term(row[lane], T::ZERO, there[lane]);
+                apart[lane] = term.add(row[lane], value, apart[lane]);
+                there[lane] = term.add(row[lane], T::ZERO, there[lane]);
             }
         }
         for lane in 0..SPARSE_GROUP {
@@ -242,7 +242,7 @@ fn differences_body<T: Real, const FMA: bool>(
     with_term!(measure, term => for &feature in features {
         let (row, value) = (&scattered[feature as usize], column[feature as usize]);
         for lane in 0..SPARSE_GROUP {
-            sums[lane] = term(row[lane], value, sums[lane]);
+            sums[lane] = term.add(row[lane], value, sums[lane]);
         }
     });
     sums
@@ -262,7 +262,7 @@ fn others_body<T: Real, const FMA: bool>(
     let mut sum = T::ZERO;
     with_term!(measure, term => for &(feature, value) in entries {
         if !marked[feature as usize] {
-            sum = term(T::ZERO, value, sum);
+            sum = term.add(T::ZERO, value, sum);
         }
     });
     sum

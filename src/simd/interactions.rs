@@ -10,7 +10,7 @@
 
 use super::Real;
 use super::isa::dispatch;
-use super::product::{GROUP, for_each_panel};
+use super::product::{GROUP, PanelValues, for_each_panel};
 
 /// Interactions of more features than this are refused: a sum for each degree stays in L1.
 pub(crate) const LARGEST_DEGREE: usize = 16;
@@ -31,14 +31,26 @@ fn dense_interactions_body<T: Real, const FMA: bool>(
     out: &mut [&mut [T]],
     (gamma, degree): (f64, u32),
 ) {
-    let (minus, degree) = (T::from_f64(-gamma), degree as usize);
+    let of = Interactions::<T, FMA> {
+        minus: T::from_f64(-gamma),
+        degree: degree as usize,
+    };
     match size_of::<T>() {
-        4 => for_each_panel::<T, 16>(left, panels, dim, out, |left, panel| {
-            group::<T, FMA, 16>(left, panel, minus, degree)
-        }),
-        _ => for_each_panel::<T, 8>(left, panels, dim, out, |left, panel| {
-            group::<T, FMA, 8>(left, panel, minus, degree)
-        }),
+        4 => for_each_panel::<T, 16>(left, panels, dim, out, &of),
+        _ => for_each_panel::<T, 8>(left, panels, dim, out, &of),
+    }
+}
+
+/// The interactions of so many features; `minus` is -gamma.
+struct Interactions<T, const FMA: bool> {
+    minus: T,
+    degree: usize,
+}
+
+impl<T: Real, const FMA: bool, const WIDTH: usize> PanelValues<T, WIDTH> for Interactions<T, FMA> {
+    #[inline(always)]
+    fn of(&self, left: &[[T; GROUP]], panel: &[[T; WIDTH]]) -> [[T; WIDTH]; GROUP] {
+        group::<T, FMA, WIDTH>(left, panel, self.minus, self.degree)
     }
 }
 

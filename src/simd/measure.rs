@@ -33,45 +33,73 @@ pub(crate) enum Measure {
     },
 }
 
-/// Runs `$body` with `$term(x, z, sum)`, which adds the term of one feature to a sum: each measure gets
-/// loops of its own.
+/// How one feature enters a measure.
+///
+/// A type of its own for each, not a closure: closures are not always inlined into the loops for an
+/// instruction set, and are compiled without its instructions where they are not.
+pub(crate) trait Term<T>: Copy {
+    /// Adds the term of values of a row and of a column to a sum.
+    fn add(self, x: T, z: T, sum: T) -> T;
+}
+
+macro_rules! terms {
+    ($($(#[$meta:meta])* $name:ident($field:ty) = |$own:ident, $x:ident, $z:ident, $sum:ident| $body:expr;)*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Clone, Copy)]
+            pub(crate) struct $name<T, const FMA: bool>(pub $field, pub std::marker::PhantomData<T>);
+
+            impl<T: Real, const FMA: bool> Term<T> for $name<T, FMA> {
+                #[inline(always)]
+                fn add(self, $x: T, $z: T, $sum: T) -> T {
+                    let $own = self.0;
+                    $body
+                }
+            }
+        )*
+    };
+}
+
+terms! {
+    /// x z
+    Product(()) = |_own, x, z, sum| x.multiply_add::<FMA>(z, sum);
+    /// |x - z|
+    Absolute(()) = |_own, x, z, sum| sum + (x - z).absolute();
+    /// (x - z)^2
+    Square(()) = |_own, x, z, sum| (x - z).multiply_add::<FMA>(x - z, sum);
+    /// min(x, z)
+    Minimum(()) = |_own, x, z, sum| sum + x.smaller(z);
+    /// (x - z)^2 / (x + z), divided first, so that no square overflows or underflows.
+    ChiSquared(T) = |least, x, z, sum| {
+        let share = (x - z) / (x + z).larger(least);
+        share.multiply_add::<FMA>(x - z, sum)
+    };
+    /// sin^2 of a multiple of x - z
+    Sine(T) = |frequency, x, z, sum| sum + sine_squared::<T, FMA>((x - z) * frequency);
+}
+
+/// Runs `$body` with a [`Term`]: each measure gets loops of its own.
 macro_rules! with_term {
-    ($measure:expr, $term:ident => $body:expr) => {
+    (@ $term:ident = $name:ident($value:expr), $body:expr) => {{
+        let $term = $crate::simd::measure::$name::<T, FMA>($value, std::marker::PhantomData);
+        $body
+    }};
+    ($measure:expr, $term:ident => $body:expr) => {{
         match $measure {
-            Measure::Product => {
-                let $term = |x: T, z: T, sum: T| x.multiply_add::<FMA>(z, sum);
-                $body
-            }
-            Measure::Absolute => {
-                let $term = |x: T, z: T, sum: T| sum + (x - z).absolute();
-                $body
-            }
+            Measure::Product => with_term!(@ $term = Product(()), $body),
+            Measure::Absolute => with_term!(@ $term = Absolute(()), $body),
             Measure::Square | Measure::Interactions { .. } => {
-                let $term = |x: T, z: T, sum: T| (x - z).multiply_add::<FMA>(x - z, sum);
-                $body
+                with_term!(@ $term = Square(()), $body)
             }
-            Measure::Minimum => {
-                let $term = |x: T, z: T, sum: T| sum + x.smaller(z);
-                $body
-            }
+            Measure::Minimum => with_term!(@ $term = Minimum(()), $body),
             Measure::ChiSquared => {
-                let least = $crate::simd::measure::least::<T>();
-                // Divided first, so that no square overflows or underflows.
-                let $term = |x: T, z: T, sum: T| {
-                    let share = (x - z) / (x + z).larger(least);
-                    share.multiply_add::<FMA>(x - z, sum)
-                };
-                $body
+                with_term!(@ $term = ChiSquared($crate::simd::measure::least::<T>()), $body)
             }
             Measure::Sine { frequency } => {
-                let frequency = T::from_f64(frequency);
-                let $term = |x: T, z: T, sum: T| {
-                    sum + $crate::simd::measure::sine_squared::<T, FMA>((x - z) * frequency)
-                };
-                $body
+                with_term!(@ $term = Sine(T::from_f64(frequency)), $body)
             }
         }
-    };
+    }};
 }
 pub(crate) use with_term;
 

@@ -12,7 +12,7 @@
 
 use super::Real;
 use super::isa::dispatch;
-use super::measure::with_term;
+use super::measure::{Term, with_term};
 
 pub(crate) use super::measure::Measure;
 
@@ -48,23 +48,24 @@ fn dense_products_body<T: Real, const FMA: bool>(
     measure: Measure,
 ) {
     with_term!(measure, term => match size_of::<T>() {
-        4 => group_products::<T, 16>(left, panels, dim, out, term),
-        _ => group_products::<T, 8>(left, panels, dim, out, term),
+        4 => for_each_panel::<T, 16>(left, panels, dim, out, &Sums(term)),
+        _ => for_each_panel::<T, 8>(left, panels, dim, out, &Sums(term)),
     });
 }
 
-/// `out[r][c]` is the sum over k of the terms of `left[k][r]` and `panel[k][c]`.
-#[inline(always)]
-fn group_products<T: Real, const WIDTH: usize>(
-    left: &[T],
-    panels: &[T],
-    dim: usize,
-    out: &mut [&mut [T]],
-    term: impl Fn(T, T, T) -> T,
-) {
-    for_each_panel::<T, WIDTH>(left, panels, dim, out, |left, panel| {
-        panel_products(left, panel, &term)
-    });
+/// What is made of a group of rows and a panel of columns. Not a closure: see [`Term`].
+pub(super) trait PanelValues<T, const WIDTH: usize> {
+    fn of(&self, left: &[[T; GROUP]], panel: &[[T; WIDTH]]) -> [[T; WIDTH]; GROUP];
+}
+
+/// The sums of terms over all features.
+struct Sums<X>(X);
+
+impl<T: Real, X: Term<T>, const WIDTH: usize> PanelValues<T, WIDTH> for Sums<X> {
+    #[inline(always)]
+    fn of(&self, left: &[[T; GROUP]], panel: &[[T; WIDTH]]) -> [[T; WIDTH]; GROUP] {
+        panel_products(left, panel, self.0)
+    }
 }
 
 /// Writes what `values` makes of a group of rows and each panel of columns.
@@ -74,7 +75,7 @@ pub(super) fn for_each_panel<T: Real, const WIDTH: usize>(
     panels: &[T],
     dim: usize,
     out: &mut [&mut [T]],
-    values: impl Fn(&[[T; GROUP]], &[[T; WIDTH]]) -> [[T; WIDTH]; GROUP],
+    values: &impl PanelValues<T, WIDTH>,
 ) {
     let width = out[0].len();
     if dim == 0 {
@@ -85,7 +86,7 @@ pub(super) fn for_each_panel<T: Real, const WIDTH: usize>(
     let mut panels = panels.chunks_exact(dim * WIDTH);
     let whole = width / WIDTH;
     for (number, panel) in panels.by_ref().take(whole).enumerate() {
-        let sums = values(left, panel.as_chunks().0);
+        let sums = values.of(left, panel.as_chunks().0);
         for (row, sums) in out.iter_mut().zip(sums) {
             // Of a length the compiler knows, or it calls a function to copy.
             if let Some(place) = row[number * WIDTH..].first_chunk_mut() {
@@ -95,7 +96,7 @@ pub(super) fn for_each_panel<T: Real, const WIDTH: usize>(
     }
     let rest = width - whole * WIDTH;
     if let Some(panel) = panels.next().filter(|_| rest > 0) {
-        let sums = values(left, panel.as_chunks().0);
+        let sums = values.of(left, panel.as_chunks().0);
         for (row, sums) in out.iter_mut().zip(sums) {
             row[whole * WIDTH..].copy_from_slice(&sums[..rest]);
         }
@@ -107,14 +108,14 @@ pub(super) fn for_each_panel<T: Real, const WIDTH: usize>(
 fn panel_products<T: Real, const WIDTH: usize>(
     left: &[[T; GROUP]],
     panel: &[[T; WIDTH]],
-    term: impl Fn(T, T, T) -> T,
+    term: impl Term<T>,
 ) -> [[T; WIDTH]; GROUP] {
     if left.len() <= CHAIN {
-        return chain(left, panel, &term);
+        return chain(left, panel, term);
     }
     let mut sums = [[T::ZERO; WIDTH]; GROUP];
     for (left, panel) in left.chunks(CHAIN).zip(panel.chunks(CHAIN)) {
-        let terms = chain(left, panel, &term);
+        let terms = chain(left, panel, term);
         // By number: iterators over arrays by value are not always made into vector instructions.
         for r in 0..GROUP {
             for c in 0..WIDTH {
@@ -130,13 +131,13 @@ fn panel_products<T: Real, const WIDTH: usize>(
 fn chain<T: Real, const WIDTH: usize>(
     left: &[[T; GROUP]],
     panel: &[[T; WIDTH]],
-    term: impl Fn(T, T, T) -> T,
+    term: impl Term<T>,
 ) -> [[T; WIDTH]; GROUP] {
     let mut sums = [[T::ZERO; WIDTH]; GROUP];
     for (a, b) in left.iter().zip(panel) {
         for r in 0..GROUP {
             for c in 0..WIDTH {
-                sums[r][c] = term(a[r], b[c], sums[r][c]);
+                sums[r][c] = term.add(a[r], b[c], sums[r][c]);
             }
         }
     }
