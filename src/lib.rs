@@ -45,7 +45,7 @@
 //! | [`formulation`] | machines as quadratic programmes |
 //! | [`model`] | trained machines, classification into many classes |
 //! | [`search`] | many fits on one kernel: grids, folds, leaving one out, probabilities |
-//! | [`spectral`] | eigenproblems of the kernel matrix |
+//! | [`spectral`] | what lives in feature space: components, discriminants, clusters, neighbours |
 //! | [`bayes`] | relevance vectors and Bayes points |
 
 pub mod error;

@@ -16,7 +16,14 @@ from mercer._core import __version__
 from mercer.svm import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 if TYPE_CHECKING:
-    from mercer import datasets, model_selection, plots
+    from mercer import (
+        cluster,
+        datasets,
+        decomposition,
+        discriminant_analysis,
+        model_selection,
+        plots,
+    )
 
 __all__ = [
     "SVC",
@@ -28,7 +35,10 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "__version__",
+    "cluster",
     "datasets",
+    "decomposition",
+    "discriminant_analysis",
     "kernels",
     "model_selection",
     "plots",
@@ -37,7 +47,14 @@ __all__ = [
 ]
 
 #: Imported when first used: they need parts of scikit-learn that the machines do without.
-_LATER = ("datasets", "model_selection", "plots")
+_LATER = (
+    "cluster",
+    "datasets",
+    "decomposition",
+    "discriminant_analysis",
+    "model_selection",
+    "plots",
+)
 
 
 def __getattr__(name: str) -> ModuleType:

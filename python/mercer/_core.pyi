@@ -452,3 +452,156 @@ def bayes_point(
     settings: tuple[int, float, int, int],
 ) -> tuple[NDArray[np.float64], int, int]:
     """Average perceptrons; `settings` are their number, ridge, most passes, seed."""
+
+@final
+class ComponentSettings:
+    """How kernel PCA finds components."""
+
+    def __new__(
+        cls,
+        *,
+        n_components: int | None,
+        eigen_solver: str,
+        tol: float,
+        max_iter: int | None,
+        iterated_power: int | None,
+        seed: int,
+        cache_bytes: int | None,
+        n_threads: int,
+    ) -> ComponentSettings: ...
+    def fit(self, kernel: Kernel, samples: Samples, weight: NDArray[np.float64]) -> Components:
+        """Find the components of rows with positive weights."""
+
+@final
+class Components:
+    """Components in feature space; coefficients have one row for each."""
+
+    @property
+    def eigenvalues(self) -> NDArray[np.float64]: ...
+    @property
+    def eigenvectors(self) -> NDArray[np.float64]: ...
+    @property
+    def coefficients(self) -> NDArray[np.float64]: ...
+    @property
+    def intercept(self) -> NDArray[np.float64]: ...
+    @property
+    def converged(self) -> bool: ...
+
+@final
+class Projection:
+    """Linear functions in feature space."""
+
+    def __new__(
+        cls,
+        kernel: Kernel,
+        rows: Samples | None,
+        coefficients: NDArray[np.float64],
+        intercept: NDArray[np.float64],
+    ) -> Projection: ...
+    def decision(self, samples: Samples, n_threads: int) -> NDArray[np.float64]:
+        """Compute the values of all functions, shape (len(samples), functions)."""
+    def decision_from_kernel(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the same from kernel values with all rows."""
+
+@final
+class PreImages:
+    """Points whose images are near to points of feature space."""
+
+    def __new__(
+        cls,
+        kernel: Kernel,
+        rows: Samples,
+        coefficients: NDArray[np.float64],
+        shares: NDArray[np.float64],
+        *,
+        max_iter: int,
+        tol: float,
+        n_threads: int,
+    ) -> PreImages: ...
+    def find(
+        self, coordinates: NDArray[np.float64], starts: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Find the points, beginning at the best of `starts`, as many for each point."""
+
+@final
+class Discriminants:
+    """Fisher's discriminants; coefficients have one row for each."""
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]: ...
+    @property
+    def intercept(self) -> NDArray[np.float64]: ...
+    @property
+    def means(self) -> NDArray[np.float64]: ...
+    @property
+    def eigenvalues(self) -> NDArray[np.float64]: ...
+    @property
+    def reg(self) -> float: ...
+    @property
+    def tried(self) -> list[tuple[float, float]]: ...
+
+@final
+class DiscriminantSettings:
+    """How discriminants are found; `reg` None is chosen by leaving rows out."""
+
+    def __new__(
+        cls, *, reg: float | None, priors: NDArray[np.float64] | None, n_threads: int
+    ) -> DiscriminantSettings: ...
+    def fit(
+        self,
+        kernel: Kernel,
+        samples: Samples,
+        labels: NDArray[np.int64],
+        weight: NDArray[np.float64],
+    ) -> Discriminants:
+        """Find the discriminants of numbered classes."""
+
+@final
+class Clusters:
+    """Clusters in feature space; coefficients have one row for each centre."""
+
+    @property
+    def labels(self) -> NDArray[np.int32]: ...
+    @property
+    def coefficients(self) -> NDArray[np.float64]: ...
+    @property
+    def norms(self) -> NDArray[np.float64]: ...
+    @property
+    def inertia(self) -> float: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
+
+@final
+class ClusterSettings:
+    """How clusters are found; `seeds` are rows to begin with, None to draw them."""
+
+    def __new__(
+        cls,
+        *,
+        n_clusters: int,
+        seeds: NDArray[np.int64] | None,
+        n_init: int,
+        max_iter: int,
+        seed: int,
+        n_threads: int,
+    ) -> ClusterSettings: ...
+    def fit(self, kernel: Kernel, samples: Samples, weight: NDArray[np.float64]) -> Clusters:
+        """Find the clusters of rows with positive weights."""
+
+def nearest(
+    kernel: Kernel, known: Samples, samples: Samples, count: int, n_threads: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the nearest known rows of each row: row numbers and distances, one row after another."""
+
+def nearest_from_kernel(
+    values: NDArray[np.float64],
+    known: NDArray[np.float64],
+    own: NDArray[np.float64],
+    count: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Find the same from kernel values, k(x, x) of the known rows and k(z, z) of the rows."""
+
+def joint_diagonalizer(matrices: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Find the rotation R that makes R' A R as diagonal as can be, for all matrices A."""

@@ -187,6 +187,19 @@ impl<'a> KernelMatrix<'a> {
         self.source::<f64>().product(beta, at, stop)
     }
 
+    /// Returns K times `count` vectors, which stand one after another, computed in `f64`: row after row
+    /// one sum for each vector. No kernel value is kept.
+    pub(crate) fn products(&self, vectors: &[f64], count: usize, stop: Stop) -> Polled<Vec<f64>> {
+        self.source::<f64>().products(vectors, count, stop)
+    }
+
+    /// Writes the whole matrix in `f64`, row after row.
+    pub(crate) fn write(&self, out: &mut [f64], stop: Stop) -> Polled<()> {
+        let all: Vec<u32> = (0..self.len() as u32).collect();
+        self.source::<f64>()
+            .block(&all, out, self.len().max(1), stop)
+    }
+
     /// Returns what it is made of.
     pub(super) fn description(&self) -> &Description<'a> {
         &self.description

@@ -17,6 +17,7 @@
 //! | `expansion` | predictions, and how values become classes |
 //! | `search` | many fits at once |
 //! | `sequences` | sequences and their kernels |
+//! | `spectral` | what lives in feature space: components, discriminants, clusters, neighbours |
 //! | `run` | thread pools, signals, progress |
 //! | `reserve` | memory held back for calls that run out of it |
 
@@ -34,6 +35,7 @@ mod samples;
 mod search;
 mod sequences;
 mod settings;
+mod spectral;
 mod user_kernel;
 
 use crate::error::Error;
@@ -82,6 +84,12 @@ mod _core {
     use super::sequences::{PySequenceKernel, PySequences};
     #[pymodule_export]
     use super::settings::PySettings;
+    #[pymodule_export]
+    use super::spectral::{
+        PyClusterSettings, PyClusters, PyComponentSettings, PyComponents, PyDiscriminantSettings,
+        PyDiscriminants, PyPreImages, PyProjection, joint_diagonalizer, nearest,
+        nearest_from_kernel,
+    };
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");

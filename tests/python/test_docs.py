@@ -8,9 +8,26 @@ import pandas as pd
 import pytest
 
 import mercer
-from mercer import SVDD, NuSVC, datasets, kernels, model_selection, plots, report, svm
+from mercer import (
+    SVDD,
+    NuSVC,
+    cluster,
+    datasets,
+    decomposition,
+    discriminant_analysis,
+    kernels,
+    model_selection,
+    plots,
+    report,
+    svm,
+)
 
 ESTIMATORS = [getattr(svm, name) for name in svm.__all__]
+IN_FEATURE_SPACE = [
+    getattr(module, name)
+    for module in (cluster, decomposition, discriminant_analysis)
+    for name in module.__all__
+]
 FUNCTIONS = [
     getattr(module, name)
     for module in (datasets, model_selection, plots)
@@ -29,7 +46,9 @@ def _methods(kind):
 
 
 METHODS = {
-    method.__qualname__: method for kind in ESTIMATORS + CLASSES for method in _methods(kind)
+    method.__qualname__: method
+    for kind in ESTIMATORS + IN_FEATURE_SPACE + CLASSES
+    for method in _methods(kind)
 }
 
 
@@ -70,7 +89,7 @@ def _check_parameters(documented, function):
             assert f"default={default!r}" in kind.replace("1e-3", "0.001")
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", ESTIMATORS + IN_FEATURE_SPACE)
 def test_parameters_of_machines(estimator):
     _check_parameters(estimator, estimator.__init__)
     entries = _sections(estimator)["Parameters"]
@@ -122,7 +141,7 @@ def _has(estimator, name):
     return name in _parameters(estimator.__init__)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize("estimator", ESTIMATORS + IN_FEATURE_SPACE)
 def test_every_public_class_has_an_example(estimator):
     assert ">>>" in estimator.__doc__
     assert not re.search(r"^ *\{\w+\}$", estimator.__doc__, flags=re.MULTILINE)

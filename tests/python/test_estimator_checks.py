@@ -9,6 +9,9 @@ from variants import SQUARED_TUBE
 
 from mercer import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from mercer.bayes import RVC, RVR, BayesPointClassifier
+from mercer.cluster import KernelKMeans
+from mercer.decomposition import KernelPCA
+from mercer.discriminant_analysis import KernelFisherDiscriminant
 from mercer.kernels import RBF, Linear, MercerMap
 
 BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
@@ -61,6 +64,11 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         SVDD(solver="adatron"),
         SVDD(kernel="linear"),
         SVDD(loss="squared_hinge", nu=0.1),
+        KernelPCA(),
+        KernelPCA(n_components=2, kernel="rbf", gamma="scale", eigen_solver="arpack"),
+        KernelFisherDiscriminant(),
+        KernelFisherDiscriminant(reg=0.1),
+        KernelKMeans(n_clusters=2, n_init=50, random_state=0),
     ]
 )
 def test_manners(estimator, check):

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,6 +72,13 @@ class Training:
     seconds: float = 0.0
 
 
+class Holding(Protocol):
+    """What decides whether the matrix of a callable is computed beforehand."""
+
+    def holds_matrix(self, rows: int, machines: int, /) -> bool:
+        """Tell so for a number of rows, and of machines to be trained on them."""
+
+
 class KernelSource(ABC):
     """Kernel values of one kind."""
 
@@ -84,7 +91,7 @@ class KernelSource(ABC):
         """Return the training set with the rows `keep` only."""
 
     @abstractmethod
-    def training(self, X: RowsLike, settings: _core.Settings, machines: int) -> Training:
+    def training(self, X: RowsLike, settings: Holding, machines: int) -> Training:
         """Return what the core needs for training so many machines on rows that were checked."""
 
     @abstractmethod
@@ -142,7 +149,7 @@ class BuiltIn(KernelSource):
     def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
         return X[keep]
 
-    def training(self, X: RowsLike, settings: _core.Settings, machines: int) -> Training:
+    def training(self, X: RowsLike, settings: Holding, machines: int) -> Training:
         return Training(make_samples(X), self._kernel._build())
 
     def support_vectors(self, X: RowsLike, support: RowNumbers) -> RowsLike:
@@ -195,7 +202,7 @@ class Precomputed(KernelSource):
     def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
         return X[np.ix_(keep, keep)]
 
-    def training(self, X: RowsLike, settings: _core.Settings, machines: int) -> Training:
+    def training(self, X: RowsLike, settings: Holding, machines: int) -> Training:
         # Looking at all values once more would take longer than reading those that are needed.
         finite = not get_config()["assume_finite"]
         return Training(_core.Samples.dense(X, finite=finite), _core.Kernel.precomputed())
@@ -255,7 +262,7 @@ class Custom(KernelSource):
     def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
         return take_rows(X, keep)
 
-    def training(self, X: RowsLike, settings: _core.Settings, machines: int) -> Training:
+    def training(self, X: RowsLike, settings: Holding, machines: int) -> Training:
         n_rows = length(X) or 0
         if settings.holds_matrix(n_rows, machines):
             start = perf_counter()

@@ -1,6 +1,6 @@
 //! Rows of the user's kernel, which is asked for them in blocks.
 
-use super::source::{RowSource, Terms, add_row_by_row};
+use super::source::{PRODUCTS, RowSource, Terms, add_row_by_row};
 use crate::error::{Error, Polled, Result, Stop, poll};
 use crate::kernel::{LARGEST_VALUE, UserKernel, Weights, user_block};
 use crate::matrix::description::Description;
@@ -55,6 +55,24 @@ impl<'a> Given<'a> {
         }
         self.matrix.note(largest);
         Ok(())
+    }
+
+    /// Returns the weighted sums of some columns of rows, row after row.
+    fn sums(
+        &self,
+        rows: &[usize],
+        columns: &[usize],
+        weights: &Weights<f64>,
+        stop: Stop,
+    ) -> Polled<Vec<f64>> {
+        let mut sums = memory::with_capacity(rows.len() * weights.sums(), PRODUCTS)?;
+        for rows in rows.chunks((BLOCK_VALUES / columns.len()).max(1)) {
+            poll(stop)?;
+            let mut block = memory::zeros(rows.len() * columns.len(), BLOCK)?;
+            self.values(rows, columns, &mut block)?;
+            sums.extend(weights.apply(&mut block, columns.len())?);
+        }
+        Ok(sums)
     }
 
     fn ask(&self, rows: &[usize], columns: &[usize], out: &mut [f64]) -> Result<()> {
@@ -138,15 +156,16 @@ impl<T: Real> RowSource<T> for Given<'_> {
             return Ok(vec![0.0; at.len()]);
         }
         let weights = Weights::<f64>::single(&coefficients)?;
-        let rows = self.matrix.samples_of(at);
-        let mut products = Vec::with_capacity(rows.len());
-        for rows in rows.chunks((BLOCK_VALUES / columns.len()).max(1)) {
-            poll(stop)?;
-            let mut block = memory::zeros(rows.len() * columns.len(), BLOCK)?;
-            self.values(rows, &columns, &mut block)?;
-            products.extend(weights.apply(&mut block, columns.len())?);
+        self.sums(&self.matrix.samples_of(at), &columns, &weights, stop)
+    }
+
+    fn products(&mut self, vectors: &[f64], count: usize, stop: Stop) -> Polled<Vec<f64>> {
+        let index = &self.matrix.index;
+        if vectors.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(products)
+        let all = std::iter::once(0..index.len()).collect();
+        self.sums(index, index, &Weights::new(vectors, count, all)?, stop)
     }
 
     fn is_precious(&self) -> bool {

@@ -1,13 +1,13 @@
 //! Rows of the linear kernel: multiples of rows add up to one weight vector, and what is wanted of
 //! them are inner products with it.
 
-use super::source::{RowSource, Terms};
+use super::source::{PRODUCTS, RowSource, Terms};
 use super::tiled::Tiled;
 use crate::error::{Polled, Stop};
 use crate::kernel::{add_products, weight_vector};
 use crate::matrix::description::Description;
 use crate::matrix::order::Order;
-use crate::simd::Real;
+use crate::simd::{Real, memory, parallel, threads};
 use std::ops::Range;
 
 /// Rows that are computed in the time of a pass over all samples.
@@ -76,6 +76,30 @@ impl<T: Real> RowSource<T> for Linear<'_, T> {
         let index = self.matrix.index.iter().copied();
         let terms = index.zip(beta.iter().copied()).filter(|t| t.1 != 0.0);
         self.add_through_vector(terms, at, &mut products, stop)?;
+        Ok(products)
+    }
+
+    fn products(&mut self, vectors: &[f64], count: usize, stop: Stop) -> Polled<Vec<f64>> {
+        let matrix = self.matrix;
+        let length = matrix.len();
+        let mut columns: Vec<f64> = memory::zeros(vectors.len(), PRODUCTS)?;
+        let mut products: Vec<f64> = memory::zeros(vectors.len(), PRODUCTS)?;
+        matrix.count(vectors.len());
+        let parts: Vec<_> = (vectors.chunks(length.max(1)))
+            .zip(columns.chunks_mut(length.max(1)))
+            .collect();
+        let work = vectors.len() * matrix.samples.columns();
+        parallel::try_for_each(parts, work, stop, |_: &mut (), (vector, out)| {
+            let terms = matrix.index.iter().copied().zip(vector.iter().copied());
+            let weights = weight_vector(matrix.centred(), terms);
+            // The vectors are shared out among the threads already.
+            threads::serially(|| add_products(matrix.centred(), &weights, &matrix.index, out, stop))
+        })?;
+        for (row, products) in products.chunks_mut(count.max(1)).enumerate() {
+            for (product, column) in products.iter_mut().zip(columns.chunks(length)) {
+                *product = column[row];
+            }
+        }
         Ok(products)
     }
 

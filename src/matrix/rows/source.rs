@@ -2,8 +2,11 @@
 
 use crate::error::{Polled, Stop};
 use crate::matrix::order::Order;
-use crate::simd::{Isa, Real, add_multiples};
+use crate::simd::{Isa, Real, add_multiples, memory};
 use std::ops::Range;
+
+/// What an error calls the products of a matrix with several vectors.
+pub(super) const PRODUCTS: &str = "products with a kernel matrix";
 
 /// Rows of a kernel matrix in precision T, computed on demand.
 ///
@@ -37,6 +40,21 @@ pub(crate) trait RowSource<T> {
 
     /// Returns (K beta)_i for the variables `at`, added up in f64.
     fn product(&mut self, beta: &[f64], at: &[u32], stop: Stop) -> Polled<Vec<f64>>;
+
+    /// Returns K times several vectors, which stand one after another: for each variable one sum with
+    /// each vector, added up in f64. Whoever can computes a kernel value once for all of them.
+    fn products(&mut self, vectors: &[f64], count: usize, stop: Stop) -> Polled<Vec<f64>> {
+        let length = vectors.len() / count.max(1);
+        let all: Vec<u32> = (0..length as u32).collect();
+        let mut products = memory::zeros(vectors.len(), PRODUCTS)?;
+        for (number, vector) in vectors.chunks(length.max(1)).enumerate() {
+            let column = self.product(vector, &all, stop)?;
+            for (row, value) in products.chunks_mut(count).zip(column) {
+                row[number] = value;
+            }
+        }
+        Ok(products)
+    }
 
     /// Told when positions have changed.
     fn reordered(&mut self) {}

@@ -5,7 +5,7 @@
 //! the rows that are asked for are ever read.
 
 use super::given::too_large;
-use super::source::{RowSource, Terms, add_row_by_row};
+use super::source::{PRODUCTS, RowSource, Terms, add_row_by_row};
 use crate::data::RowValues;
 use crate::error::{Polled, Stop};
 use crate::kernel::{LARGEST_VALUE, Weights};
@@ -129,15 +129,19 @@ impl<T: Real> RowSource<T> for Stored<'_> {
         }
         let weights = Weights::<f64>::single(&coefficients)?;
         let rows = self.matrix.samples_of(at);
-        let batch = (BLOCK_VALUES / columns.len()).max(1);
-        let work = rows.len() * columns.len() * WORK_PER_VALUE;
-        let parts: Vec<_> = rows.chunks(batch).zip(products.chunks_mut(batch)).collect();
-        let this = &*self;
-        parallel::try_for_each(parts, work, stop, |block: &mut Vec<f64>, (rows, out)| {
-            let sums = this.sums(rows, &columns, &weights, block)?;
-            out.copy_from_slice(&sums);
-            Ok(())
-        })?;
+        self.write_sums(&rows, &columns, &weights, &mut products, stop)?;
+        Ok(products)
+    }
+
+    fn products(&mut self, vectors: &[f64], count: usize, stop: Stop) -> Polled<Vec<f64>> {
+        let index = &self.matrix.index;
+        let mut products = memory::zeros(vectors.len(), PRODUCTS)?;
+        if vectors.is_empty() {
+            return Ok(products);
+        }
+        let all = std::iter::once(0..index.len()).collect();
+        let weights = Weights::new(vectors, count, all)?;
+        self.write_sums(index, index, &weights, &mut products, stop)?;
         Ok(products)
     }
 
@@ -155,6 +159,26 @@ impl<T: Real> RowSource<T> for Stored<'_> {
 }
 
 impl Stored<'_> {
+    /// Writes the weighted sums of some columns of rows, row after row.
+    fn write_sums(
+        &self,
+        rows: &[usize],
+        columns: &[usize],
+        weights: &Weights<f64>,
+        out: &mut [f64],
+        stop: Stop,
+    ) -> Polled<()> {
+        let batch = (BLOCK_VALUES / columns.len()).max(1);
+        let work = rows.len() * columns.len() * (WORK_PER_VALUE + weights.sums());
+        let outs = out.chunks_mut(batch * weights.sums());
+        let parts: Vec<_> = rows.chunks(batch).zip(outs).collect();
+        parallel::try_for_each(parts, work, stop, |block: &mut Vec<f64>, (rows, out)| {
+            let sums = self.sums(rows, columns, weights, block)?;
+            out.copy_from_slice(&sums);
+            Ok(())
+        })
+    }
+
     /// Returns the weighted sums of some columns of rows.
     fn sums(
         &self,

@@ -1,11 +1,11 @@
 //! Rows computed in tiles from columns that are packed in the order of positions.
 
-use super::source::{RowSource, Terms};
+use super::source::{PRODUCTS, RowSource, Terms};
 use crate::error::{Polled, Result, Stop};
 use crate::kernel::{Columns, Weights};
 use crate::matrix::description::Description;
 use crate::matrix::order::Order;
-use crate::simd::Real;
+use crate::simd::{Real, memory};
 use std::ops::Range;
 
 pub(super) struct Tiled<'a, T> {
@@ -91,6 +91,25 @@ impl<T: Real> RowSource<T> for Tiled<'_, T> {
         let copy = |_, sums: &[f64], out: &mut [f64]| out.copy_from_slice(sums);
         let rows = matrix.samples_of(at);
         columns.sums(matrix.samples, &rows, &weights, &mut products, copy, stop)?;
+        Ok(products)
+    }
+
+    fn products(&mut self, vectors: &[f64], count: usize, stop: Stop) -> Polled<Vec<f64>> {
+        let matrix = self.matrix;
+        let mut products = memory::zeros(vectors.len(), PRODUCTS)?;
+        let columns = Columns::<T>::new(&matrix.kernel, matrix.centred(), &matrix.index)?;
+        let all = std::iter::once(0..columns.len()).collect();
+        let weights = Weights::new(vectors, count, all)?;
+        matrix.count(columns.len() * columns.len());
+        let copy = |_, sums: &[f64], out: &mut [f64]| out.copy_from_slice(sums);
+        columns.sums(
+            matrix.samples,
+            &matrix.index,
+            &weights,
+            &mut products,
+            copy,
+            stop,
+        )?;
         Ok(products)
     }
 

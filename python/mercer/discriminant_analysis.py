@@ -1,0 +1,249 @@
+"""Discriminants in feature space."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from mercer import _core
+from mercer._data import RowsLike, length, weighted_rows
+from mercer._feature_space import FeatureSpace, as_rows
+from mercer._params import check_positive, naming
+from mercer._threads import thread_count
+from mercer.svm._sources import source_of
+
+__all__ = ["KernelFisherDiscriminant"]
+
+
+class KernelFisherDiscriminant(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, FeatureSpace
+):
+    """Fisher's discriminant analysis in feature space: a classifier and a transformer.
+
+    The discriminants are the directions in feature space along which the means of the classes lie
+    farthest apart, measured by the scatter within the classes plus `reg` times the identity. With a
+    linear kernel this is linear discriminant analysis: ``LinearDiscriminantAnalysis(solver='eigen',
+    shrinkage=s)`` has the same discriminants for ``reg = s / (1 - s) * trace(S) / n_features``, S
+    being the covariance within the classes.
+
+    There is no `predict_proba`: within the training rows the projected classes are far narrower
+    than among new rows, so the Gaussians fitted to them would be sure of everything.
+
+    The fit holds the kernel matrix and factors it, in time that grows with the cube of the number
+    of rows.
+
+    Parameters
+    ----------
+    kernel : str, object of `mercer.kernels` or callable, default='rbf'
+        The kernel function: 'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'imq', or
+        'precomputed' if `X` is the kernel matrix itself; an object such as ``RBF(sigma=1.5)``; or a
+        callable ``k(A, B)`` that returns an array of shape (len(A), len(B)).
+    degree : int, default=3
+        Degree of the 'poly' kernel.
+    gamma : {'scale', 'auto', 'median'} or float, default='scale'
+        Coefficient of the 'rbf', 'poly', 'sigmoid' and 'laplacian' kernels.
+    coef0 : float, default=0.0
+        Constant term of the 'poly' and 'sigmoid' kernels.
+    reg : float or 'auto', default='auto'
+        What is added to the diagonal of the scatter within the classes, positive. 'auto' takes the
+        value with the least squared error of rows left out one by one, computed in closed form for
+        the regression on class indicators that has the same discriminants.
+    priors : array-like of shape (n_classes,), default=None
+        Shares of the classes, by default those of their rows.
+    n_components : int, default=None
+        Number of discriminants that `transform` returns, None for all.
+    n_jobs : int, default=None
+        Number of threads. None uses every available processor, but only one inside a joblib
+        worker.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        Shares of the classes.
+    reg_ : float
+        What was added to the diagonal.
+    reg_path_ : ndarray of shape (n_values, 2)
+        Values of `reg` that were tried, each with its squared error; empty unless 'auto'.
+    means_ : ndarray of shape (n_classes, n_discriminants)
+        The projected means of the classes.
+    eigenvalues_ : ndarray of shape (n_discriminants,)
+        Variance between the classes over that within, along each discriminant.
+    explained_variance_ratio_ : ndarray of shape (n_discriminants,)
+        The share of each in their sum.
+    dual_coef_ : ndarray of shape (n_discriminants, n_samples)
+        Coefficients of the rows in the discriminants.
+    intercept_ : ndarray of shape (n_discriminants,)
+        Constants of the discriminants: the mean of the rows is at zero.
+    X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
+        The rows.
+    n_features_in_ : int
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has names that are all strings.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mercer.discriminant_analysis import KernelFisherDiscriminant
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelFisherDiscriminant().fit(X, y)
+    >>> model.transform(X).shape
+    (150, 2)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        reg: float | str = "auto",
+        priors: ArrayLike | None = None,
+        n_components: int | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.reg = reg
+        self.priors = priors
+        self.n_components = n_components
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "KernelFisherDiscriminant":
+        """Find the discriminants.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
+            The rows; or the kernel matrix, if the kernel is 'precomputed'; or any sequence that a
+            callable kernel understands.
+        y : array-like of shape (n_samples,)
+            The labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight 2 counts like two rows; rows of zero or negative
+            weight are left out.
+
+        Returns
+        -------
+        self : KernelFisherDiscriminant
+            This estimator.
+        """
+        automatic = isinstance(self.reg, str) and self.reg == "auto"
+        reg = None if automatic else check_positive("reg", self.reg, "'auto' or a positive number")
+        X = source_of(self._check_kernel()).check(self, X, reset=True)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        with naming("y"):
+            target: NDArray[Any] = validate_data(self, y=column_or_1d(y, warn=True))
+            check_classification_targets(target)
+        n_rows = length(X) or 0
+        if len(target) != n_rows:
+            raise ValueError(
+                f"y must have one label for each row of X, got {len(target)}, not {n_rows}"
+            )
+        keep, weight = weighted_rows(sample_weight, n_rows)
+        self.classes_, labels = np.unique(target[keep], return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "The number of classes has to be greater than one; got 1 class (y must have at "
+                "least two classes)"
+            )
+        training = self._take_rows(X, keep, weight)
+        settings = _core.DiscriminantSettings(
+            reg=reg,
+            priors=None if self.priors is None else np.asarray(self.priors, dtype=np.float64),
+            n_threads=thread_count(self.n_jobs),
+        )
+        found = settings.fit(training.kernel, training.samples, labels.astype(np.int64), weight)
+        shares = np.bincount(labels, weights=weight) / weight.sum()
+        given = shares if self.priors is None else np.asarray(self.priors, dtype=np.float64)
+        self.priors_ = given / given.sum()
+        self.reg_, self.reg_path_ = found.reg, np.array(found.tried).reshape(-1, 2)
+        self.means_, self.eigenvalues_ = found.means, found.eigenvalues
+        total = found.eigenvalues.sum()
+        self.explained_variance_ratio_ = found.eigenvalues / (total if total > 0.0 else 1.0)
+        self.dual_coef_, self.intercept_ = found.coefficients, found.intercept
+        return self
+
+    def _coordinates(self, X: RowsLike) -> tuple[RowsLike, NDArray[np.float64]]:
+        check_is_fitted(self)
+        X = self._check_new(X)
+        function = self._function(self.dual_coef_, self.intercept_, self.X_fit_)
+        return X, self._project(X, function, len(self.intercept_))
+
+    def transform(self, X: RowsLike) -> NDArray[Any]:
+        """Project rows on the discriminants, in which the classes have unit variance.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
+(n_samples, n_samples_fit)
+            The rows; or their kernel values with all training rows, if the kernel is
+            'precomputed'.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The projections.
+        """
+        X, values = self._coordinates(X)
+        return as_rows(values[:, : self._n_features_out], X)
+
+    def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
+        """Return how far rows are on the side of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
+(n_samples, n_samples_fit)
+            As in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores that are largest for the class with the nearest projected mean, priors counted;
+            of two classes, that of the second minus that of the first.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def _scores(self, X: RowsLike) -> NDArray[np.float64]:
+        _, values = self._coordinates(X)
+        constants = np.log(self.priors_) - 0.5 * np.square(self.means_).sum(axis=1)
+        return np.asarray(values @ self.means_.T + constants)
+
+    def predict(self, X: RowsLike) -> NDArray[Any]:
+        """Return the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
+(n_samples, n_samples_fit)
+            As in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The labels.
+        """
+        scores = self._scores(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    @property
+    def _n_features_out(self) -> int:
+        found = len(self.intercept_)
+        return found if self.n_components is None else min(found, int(self.n_components))
