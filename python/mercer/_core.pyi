@@ -381,6 +381,43 @@ def search(
     solution of the one before.
     """
 
+@final
+class LeftOut:
+    """What leaving rows out gives back."""
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """The values of all machines for all rows, shape (n, n_machines)."""
+    @property
+    def reports(self) -> list[Report]:
+        """What the solver did for each machine trained on all rows."""
+    @property
+    def solved(self) -> int:
+        """How many problems were solved anew."""
+    @property
+    def from_solver(self) -> int:
+        """How many of these the solver had to be asked for."""
+    @property
+    def unconverged(self) -> int:
+        """How many problems have a gap above the tolerance."""
+
+def leave_one_out(
+    formulation: Formulation,
+    kernel: Kernel,
+    samples: Samples,
+    rows: tuple[_Indices | NDArray[np.float64] | None, NDArray[np.float64]],
+    settings: Settings,
+) -> LeftOut:
+    """Find the value of every row by machines that are trained on all others.
+
+    rows are the targets and the weights or costs.
+    """
+
+def confidences(
+    values: NDArray[np.float64], n_classes: int, multiclass: _Multiclass
+) -> NDArray[np.float64]:
+    """Make one value for each class, shape (n, k), of the values of all machines."""
+
 def winners(
     values: NDArray[np.float64], n_classes: int, multiclass: _Multiclass
 ) -> NDArray[np.int64]:

@@ -137,6 +137,16 @@ impl<'a> KernelMatrix<'a> {
         Ok(Some((matrix, offsets)))
     }
 
+    /// Returns the kernel.
+    pub(crate) fn kernel(&self) -> &Kernel {
+        &self.description.kernel
+    }
+
+    /// Returns the samples.
+    pub(crate) fn samples(&self) -> &'a Samples {
+        self.description.samples
+    }
+
     /// Returns the multiplications behind all values, roughly.
     pub(crate) fn work(&self) -> usize {
         let Description {

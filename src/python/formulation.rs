@@ -126,6 +126,14 @@ impl Formulation {
 }
 
 impl PyFormulation {
+    /// Returns nu and loss of a sphere, which many fits at once do not know.
+    pub fn sphere(&self) -> Option<(f64, Loss)> {
+        match &self.0 {
+            Formulation::Svdd { nu, loss } => Some((*nu, *loss)),
+            _ => None,
+        }
+    }
+
     /// Returns what many fits at once know; an error for a machine that they do not.
     pub fn shared(&self) -> PyResult<search::Formulation> {
         Ok(match &self.0 {

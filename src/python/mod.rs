@@ -13,6 +13,7 @@
 //! | `linear` | linear machines |
 //! | `mercer` | Mercer's condition and features |
 //! | `bayes` | Bayesian machines |
+//! | `leave_one_out` | leaving rows out, one after another |
 //! | `fit` | what a fit gives back |
 //! | `expansion` | predictions, and how values become classes |
 //! | `search` | many fits at once |
@@ -27,6 +28,7 @@ mod expansion;
 mod fit;
 mod formulation;
 mod kernel;
+mod leave_one_out;
 mod linear;
 mod mercer;
 mod reserve;
@@ -70,6 +72,8 @@ mod _core {
     use super::formulation::{PyFormulation, feasible_nu};
     #[pymodule_export]
     use super::kernel::PyKernel;
+    #[pymodule_export]
+    use super::leave_one_out::{PyLeftOut, confidences, leave_one_out};
     #[pymodule_export]
     use super::linear::{PyLinearFit, PyLinearFormulation};
     #[pymodule_export]

@@ -205,7 +205,7 @@ pub(super) fn winners<'py>(
 }
 
 /// Checks that there is a column for each machine.
-fn check_columns(columns: usize, machines: usize) -> PyResult<()> {
+pub(super) fn check_columns(columns: usize, machines: usize) -> PyResult<()> {
     if columns == machines {
         return Ok(());
     }

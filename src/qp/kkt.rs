@@ -112,6 +112,17 @@ impl Thresholds {
         }
     }
 
+    /// Returns the middle of the thresholds of a group, as far as there are any.
+    pub(super) fn middle(&self, group: usize) -> f64 {
+        let (m, big_m) = (self.m[group], self.big_m[group]);
+        match (m.is_finite(), big_m.is_finite()) {
+            (true, true) => (m + big_m) / 2.0,
+            (true, false) => m,
+            (false, true) => big_m,
+            (false, false) => 0.0,
+        }
+    }
+
     /// Returns the size of the largest threshold.
     pub(super) fn size(&self) -> f64 {
         let finite = self.m.iter().chain(&self.big_m).filter(|t| t.is_finite());
@@ -143,17 +154,9 @@ pub(super) fn intercepts(coordinates: &Coordinates, constraint: &Constraint) -> 
         }
     }
     let thresholds = Thresholds::at(coordinates, constraint);
-    let intercept = |group: usize| {
-        if free[group] > 0 {
-            return sum[group] / free[group] as f64;
-        }
-        let (m, big_m) = (thresholds.m(group), thresholds.big_m(group));
-        match (m.is_finite(), big_m.is_finite()) {
-            (true, true) => (m + big_m) / 2.0,
-            (true, false) => m,
-            (false, true) => big_m,
-            (false, false) => 0.0,
-        }
+    let intercept = |group: usize| match free[group] {
+        0 => thresholds.middle(group),
+        count => sum[group] / count as f64,
     };
     match constraint.groups() {
         2 => [intercept(0), intercept(1)],

@@ -32,6 +32,7 @@
 //! | `settings`, `divergence`, `update` | what the solvers share |
 //! | `driver` | the way from `solve` to a solver: the ladder of precisions |
 //! | `face` | the minimum of the free variables, others meeting their bounds on the way |
+//! | `nearby` | solutions of problems that differ little from one that is solved |
 //! | `smo` | [`Smo`]: sequential minimal optimisation in blocks |
 //! | `adatron` | [`Adatron`]: one coefficient at a time |
 //! | `interior` | an interior-point method for kernels of low rank, to which SMO hands over |
@@ -51,6 +52,7 @@ mod face;
 mod image;
 mod interior;
 mod kkt;
+mod nearby;
 mod phases;
 mod problem;
 mod report;
@@ -65,6 +67,7 @@ pub use control::{Monitor, Progress, StopRule, Unwatched};
 pub(crate) use image::Image;
 pub use interior::Interior;
 pub use kkt::Thresholds;
+pub(crate) use nearby::{Solved, Start, near};
 pub use phases::Phases;
 pub use problem::{Constraint, DualProblem};
 pub use report::{Algorithm, Epoch, Report, Solution, Status};

@@ -11,6 +11,7 @@
 //! | `chain` | fits on the same rows one after another, from low costs to high |
 //! | `plan` | chains side by side, kernel after kernel |
 //! | `score` | how well a fit does on held-out rows, as soon as it is done |
+//! | `leave_one_out` | the face of the full solution, for all problems that lack one row |
 //!
 //! And what is made of held-out values: `sigmoid`, `coupling` and `calibration` make probabilities.
 
@@ -18,6 +19,7 @@ mod calibration;
 mod chain;
 mod coupling;
 mod fit;
+mod leave_one_out;
 mod plan;
 mod score;
 mod seed;
@@ -26,5 +28,6 @@ mod stage;
 
 pub use calibration::Calibration;
 pub use fit::{Fit, Fitted, Formulation};
+pub use leave_one_out::{LeaveOneOut, LeftOut, Sphere};
 pub use plan::Plan;
 pub use sigmoid::Sigmoid;

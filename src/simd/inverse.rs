@@ -60,6 +60,23 @@ impl<'a> Inverse<'a> {
         }))
     }
 
+    /// Returns the whole matrix P, both halves, in the place of what was inverted.
+    ///
+    /// # Errors
+    /// If there is no memory to subtract what was kept.
+    pub fn into_whole(mut self) -> Result<&'a mut [f64]> {
+        self.subtract_kept()?;
+        let n = self.n;
+        for i in 0..n {
+            for j in 0..=i {
+                let value = -self.negative[i * n + j];
+                self.negative[i * n + j] = value;
+                self.negative[j * n + i] = value;
+            }
+        }
+        Ok(self.negative)
+    }
+
     /// Returns P x.
     pub fn times(&self, x: &[f64]) -> Vec<f64> {
         let mut product = vec![0.0; self.n];
@@ -109,6 +126,9 @@ impl<'a> Inverse<'a> {
     }
 
     fn subtract_kept(&mut self) -> Result<()> {
+        if self.kept.is_empty() {
+            return Ok(());
+        }
         let (n, width) = (self.n, self.kept.len() / self.n);
         let mut rows = memory::zeros(n * width, ROWS)?;
         for (k, q) in self.kept.chunks(n).enumerate() {
@@ -309,6 +329,27 @@ mod tests {
         for &j in &rest {
             inverse.column(j, &mut column);
             assert!(gone.iter().all(|&i| column[i].abs() < 1e-11));
+        }
+    }
+
+    #[test]
+    fn the_whole_inverse_has_the_same_columns() {
+        let n = 130;
+        let (mut values, mut others) = (matrix(n), matrix(n));
+        let (mut one, mut two) = (vec![0.0; n], vec![0.0; n]);
+        let mut first = inverse(Isa::detect(), &mut values, n);
+        let mut second = inverse(Isa::detect(), &mut others, n);
+        for inverse in [&mut first, &mut second] {
+            inverse.column(7, &mut one);
+            let pivot = one[7];
+            assert!(inverse.lose(&one, pivot).is_ok());
+        }
+        let whole = second.into_whole().expect("memory");
+        for j in 0..n {
+            first.column(j, &mut one);
+            two.copy_from_slice(&whole[j * n..][..n]);
+            let far = |(a, b): (&f64, &f64)| (a - b).abs() > 1e-11;
+            assert!(!one.iter().zip(&two).any(far));
         }
     }
 

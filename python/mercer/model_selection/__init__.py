@@ -1,5 +1,6 @@
 """Choosing the parameters of a machine."""
 
+from mercer.model_selection._leave_one_out import LeaveOneOutResult, leave_one_out
 from mercer.model_selection._search import (
     GridSearchCV,
     RandomizedSearchCV,
@@ -10,9 +11,11 @@ from mercer.model_selection._sigma_path import SigmaPath, sigma_path
 
 __all__ = [
     "GridSearchCV",
+    "LeaveOneOutResult",
     "RandomizedSearchCV",
     "SigmaPath",
     "cross_val_predict",
     "cross_validate",
+    "leave_one_out",
     "sigma_path",
 ]
