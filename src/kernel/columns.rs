@@ -10,6 +10,7 @@ use super::function::Kernel;
 use super::lengths::Lengths;
 use super::rounding::Row;
 use super::sparse::Sparse;
+use super::underflow::TINY;
 use crate::data::Samples;
 use crate::error::Result;
 use crate::simd::measure::Measure;
@@ -73,7 +74,10 @@ pub(super) enum GroupStore<T> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub value: f64,
+    /// Of roundings, which are taken to be independent.
     pub error: f64,
+    /// What is lost to underflow in f32.
+    pub loss: f64,
 }
 
 impl<T: Real> Columns<T> {
@@ -196,7 +200,7 @@ impl<T: Real> Columns<T> {
 
     /// Bounds the kernel values of a row of `samples`, and estimates their absolute error: that of
     /// the arithmetic in T and that of rounding the data to T. The errors of a long sum are taken
-    /// to be independent, so the second figure is a matter of probability, not a strict bound.
+    /// to be independent, so that figure is a matter of probability, not a strict bound.
     pub fn bounds(&self, samples: &Samples, row: usize) -> Bounds {
         let center = self.frame.center.as_deref();
         let row = Row::of(samples, row, center);
@@ -206,6 +210,7 @@ impl<T: Real> Columns<T> {
             return Bounds {
                 value: f64::INFINITY,
                 error: f64::INFINITY,
+                loss: f64::INFINITY,
             };
         }
         let norm = row.squares;
@@ -215,13 +220,15 @@ impl<T: Real> Columns<T> {
             Kernel::Rbf { gamma } => (norm.sqrt() + gamma.sqrt().recip()).powi(2),
             _ => f64::INFINITY,
         };
-        let norm = norm.max(self.largest_norm.min(reach));
+        // Squares may have underflowed.
+        let norm = norm.max((self.largest_norm + TINY).min(reach));
         let largest = self.kernel.largest_value(norm, self.dim);
         // Roundings of a sum of d terms add up to sqrt(d), not d, but for a factor.
         let terms = 4.0 + (self.dim as f64).sqrt();
         Bounds {
             value: largest,
             error: 2.0 * terms * T::ROUNDOFF * self.kernel.roundings(norm) * largest,
+            loss: self.kernel.loss(norm, self.dim),
         }
     }
 

@@ -36,6 +36,7 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod tile;
+mod underflow;
 mod user;
 mod weights;
 
@@ -48,6 +49,7 @@ pub use function::Kernel;
 pub(crate) use primal::{add_products, weight_vector};
 pub(crate) use properties::{LARGEST_VALUE, Profile};
 pub use sequences::{SequenceKernel, Sequences};
+pub(crate) use underflow::{LARGEST_SINGLE, TINY};
 pub use user::UserKernel;
 pub(crate) use user::user_block;
 pub(crate) use weights::Weights;

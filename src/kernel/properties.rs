@@ -3,6 +3,7 @@
 use super::centred::Frame;
 use super::function::Kernel;
 use super::rounding::{Rounding, Row};
+use super::underflow::LARGEST_SINGLE;
 use super::user::{USER_DIAGONAL, user_diagonal};
 use crate::data::Samples;
 use crate::error::{Error, Result};
@@ -11,8 +12,6 @@ use crate::simd::interactions::binomial;
 
 /// Kernel values up to this size, with room for sums and products of them, are far from overflowing.
 pub(crate) const LARGEST_VALUE: f64 = 1e150;
-/// Numbers up to this size, with room for sums and squares of them, are far from overflowing f32.
-const LARGEST_SINGLE: f64 = f32::MAX as f64 / 1e6;
 /// Values in f32 that are typically this wrong, as a share of the largest, are of no use.
 const USELESS: f64 = 1e-2;
 /// What rows are divided by is a normal number of f32 from here on, and so are its parts that matter.
@@ -132,10 +131,10 @@ impl Kernel {
         let largest = |max: f64, value: &f64| max.max(value.abs());
         let scale = profile.diagonal.iter().fold(0.0, largest);
         let noise = f32::ROUNDOFF * self.roundings(spread.typical);
-        let fits =
-            scale.max(spread.largest) <= LARGEST_SINGLE && !spread.is_uneven && self.fits_single();
-        profile.single_noise = match fits && noise <= USELESS {
-            true => noise * scale,
+        let fits = scale.max(spread.largest) <= LARGEST_SINGLE && !spread.is_uneven;
+        let loss = self.loss(spread.largest, samples.columns());
+        profile.single_noise = match fits && noise <= USELESS && loss <= USELESS * scale {
+            true => noise * scale + loss,
             false => f64::INFINITY,
         };
         let roundings = match profile.frame.differences {

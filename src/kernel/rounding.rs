@@ -5,7 +5,7 @@
 //! ```
 //!
 //! with u the roundoff of the arithmetic, s the size of a row and r its roundings, the worst case to
-//! first order. They follow from the formulas: a sum of t terms takes t roundings, each of its
+//! first order; what underflows comes on top, see [`underflow`](super::underflow). They follow from the formulas: a sum of t terms takes t roundings, each of its
 //! terms is known to two more, and
 //!
 //! ```text
@@ -17,13 +17,11 @@
 //! as one at its reach at the most, since b^2 exp(-gamma (a - b)^2) < (a + 1 / sqrt(gamma))^2.
 
 use super::function::Kernel;
+use super::underflow::TINY;
 use crate::data::Samples;
 use crate::simd::interactions::binomial;
 use crate::simd::product::chains;
 
-/// Sizes are at least this: below, products underflow in f32 and are off by more than a share of
-/// themselves.
-const SMALLEST: f64 = 1e-17;
 /// While the roundings of a value are below this share of it, those of higher order add less than a
 /// tenth to them.
 const FIRST_ORDER: f64 = 1.0 / 16.0;
@@ -326,15 +324,18 @@ pub(crate) struct Rounding {
     size: Vec<f64>,
     roundings: Vec<f64>,
     reach: Vec<f64>,
+    /// Square roots of what rows lose to underflow.
+    loss: Vec<f64>,
 }
 
 impl Rounding {
     /// Adds a row.
     pub(super) fn push(&mut self, kernel: &Kernel, row: &Row) {
         let figures = kernel.figures(row);
-        self.size.push(figures.size.max(SMALLEST));
+        self.size.push(figures.size);
         self.roundings.push(figures.roundings);
         self.reach.push(figures.reach);
+        self.loss.push(kernel.loss(row.squares, row.columns).sqrt());
     }
 
     /// Returns those of `count` rows of values that are given in f64 and only rounded.
@@ -343,6 +344,7 @@ impl Rounding {
             size: vec![0.0; count],
             roundings: vec![0.5; count],
             reach: vec![f64::INFINITY; count],
+            loss: vec![TINY.sqrt(); count],
         }
     }
 
@@ -353,6 +355,7 @@ impl Rounding {
             size: some(&self.size),
             roundings: some(&self.roundings),
             reach: some(&self.reach),
+            loss: some(&self.loss),
         }
     }
 
@@ -363,6 +366,14 @@ impl Rounding {
         let factors = factors.iter().enumerate();
         let sum: f64 = factors.map(|(j, factor)| factor.abs() * size(j)).sum();
         (0..self.size.len()).map(|i| size(i) * sum).collect()
+    }
+
+    /// Returns the sum over j of |factor_j| times the root of what row j loses to underflow: nothing in
+    /// f64.
+    fn lost(&self, factors: &[f64], roundoff: f64) -> f64 {
+        let factors = factors.iter().zip(&self.loss);
+        let lost = factors.filter(|&(&factor, _)| factor != 0.0 && roundoff > f64::EPSILON);
+        lost.map(|(factor, loss)| factor.abs() * loss).sum()
     }
 
     /// Bounds the errors of the sums over j of factor_j k(x_i, x_j) for every row i, with kernel values
@@ -376,6 +387,7 @@ impl Rounding {
             .collect();
         partners.sort_by(|a, b| a.0.total_cmp(&b.0));
         let total: f64 = partners.iter().map(|partner| partner.1).sum();
+        let lost = self.lost(factors, roundoff);
         // Of the partners up to each: their weights, and these times their roundings.
         let mut sums = vec![(0.0, 0.0)];
         for &(roundings, weight) in &partners {
@@ -384,7 +396,7 @@ impl Rounding {
         }
         let bound = |i: usize| {
             let (roundings, reach) = (self.roundings[i], self.reach[i]);
-            if total == 0.0 {
+            if partners.is_empty() {
                 return 0.0;
             }
             let within = partners.partition_point(|partner| partner.0 <= reach);
@@ -398,7 +410,13 @@ impl Rounding {
                 rest if rest > 0.0 && within < partners.len() => reach * rest,
                 _ => 0.0,
             };
-            HIGHER_ORDERS * roundoff * size(i) * (roundings * total + rounded + beyond)
+            let rounded =
+                HIGHER_ORDERS * roundoff * size(i) * (roundings * total + rounded + beyond);
+            if lost == 0.0 {
+                rounded
+            } else {
+                rounded + self.loss[i] * lost
+            }
         };
         (0..self.size.len()).map(bound).collect()
     }

@@ -1067,3 +1067,66 @@ fn errors_of_single_precision_are_within_their_bounds() {
     }
     assert!(finite > 100_000, "{finite}");
 }
+
+/// Kernels of which a part, or a step on the way, is too small or too large for f32 where the whole is
+/// neither.
+fn kernels_out_of_range() -> Vec<Kernel> {
+    let linear = Kernel::linear;
+    let scaled = |factor, kernel| Kernel::Scaled(factor, Box::new(kernel));
+    vec![
+        linear(),
+        Kernel::rbf(1e-40),
+        Kernel::rbf(1e40),
+        Kernel::laplacian(1e30),
+        Kernel::inverse_multiquadric(1e-12),
+        Kernel::inverse_multiquadric(1e20),
+        Kernel::polynomial(1.0, 0.0, 3),
+        Kernel::polynomial(1e30, 1.0, 2),
+        Kernel::polynomial(1e-30, 1e-3, 7),
+        scaled(1e30, linear()),
+        scaled(1e45, linear()),
+        scaled(1e-30, Kernel::polynomial(1e20, 1.0, 2)),
+        Kernel::Product(vec![linear(), scaled(0.6, linear())]),
+        Kernel::Product(vec![linear(), linear(), Kernel::polynomial(0.0, 1e30, 1)]),
+        Kernel::Product(vec![
+            Kernel::polynomial(0.0, 1e30, 1),
+            Kernel::polynomial(0.0, 1e30, 1),
+            scaled(1e-30, Kernel::rbf(1.0)),
+        ]),
+        Kernel::Sum(vec![scaled(1e-35, linear()), scaled(1e35, linear())]),
+    ]
+}
+
+/// What f32 cannot hold is counted as lost: predictions and rows in f32 know it.
+#[test]
+fn losses_to_underflow_are_within_their_bounds() {
+    let (mut finite, mut lossy) = (0, 0);
+    for (seed, exponent) in (-45..=30).step_by(5).enumerate() {
+        let scale = 10f64.powi(exponent);
+        let data = Data::from_fn(6, 3, |i, j| scale * noise(seed, i, j));
+        let zero = [0.0; 3];
+        for kernel in kernels_out_of_range() {
+            for samples in [&data.dense, &data.sparse] {
+                let packed = Columns::<f32>::new(&kernel, Centred::not(samples), &data.all());
+                let packed = packed.unwrap();
+                let values = fill(&packed, samples, 0..6);
+                for (i, j) in (0..6).flat_map(|i| (0..6).map(move |j| (i, j))) {
+                    let bounds = packed.bounds(samples, i);
+                    if !(bounds.error + bounds.loss).is_finite() {
+                        continue;
+                    }
+                    let (exact, _) = formula(&kernel, &data.rows[i], &data.rows[j], &zero);
+                    let error = (f64::from(values[6 * i + j]) - exact).abs();
+                    assert!(
+                        error <= 8.0 * bounds.error + bounds.loss,
+                        "{kernel:?} at {scale:e}: {error:e} off {exact:e}, {bounds:?}"
+                    );
+                    assert!(exact.abs() <= bounds.value * (1.0 + 1e-12));
+                    finite += 1;
+                    lossy += usize::from(error > 8.0 * bounds.error);
+                }
+            }
+        }
+    }
+    assert!(finite > 5_000 && lossy > 200, "{finite} {lossy}");
+}

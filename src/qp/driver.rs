@@ -250,10 +250,10 @@ fn climb<M: Method>(
             Err(Halt::Failed(error)) => return Err(error),
         }
     };
-    match status {
-        Status::Converged => ladder.settle_objective()?,
-        _ => ladder.settle_gap(status)?,
+    if status != Status::Converged {
+        ladder.settle_gap(status)?;
     }
+    ladder.settle_objective()?;
     ladder.settle_sums(status)?;
     Ok(ladder.solution(status, rows.evaluations()))
 }

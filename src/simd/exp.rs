@@ -32,6 +32,9 @@ macro_rules! clamped {
     }};
 }
 
+/// Exponentials below this are 0 in f32.
+pub(crate) const SMALLEST_EXPONENTIAL: f64 = 1e-30;
+
 /// exp in f32.
 #[inline(always)]
 pub(super) fn exp_f32<const FMA: bool>(x: f32) -> f32 {

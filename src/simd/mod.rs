@@ -28,6 +28,7 @@ pub(crate) mod system_memory;
 pub(crate) mod threads;
 
 pub(crate) use dot::{add_multiple, add_multiples, four_dots, inner_product};
+pub(crate) use exp::SMALLEST_EXPONENTIAL;
 pub(crate) use finite::all_finite;
 pub use isa::Isa;
 #[cfg(target_arch = "x86_64")]

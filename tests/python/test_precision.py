@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer import SVC, SVR, NuSVC
-from mercer.kernels import Polynomial, Sigmoid
+from mercer.kernels import Linear, Polynomial, Sigmoid
 
 
 def test_float64_too_coarse_is_said():
@@ -50,6 +50,23 @@ def test_the_objective_of_an_indefinite_kernel():
     assert abs(model.report_.objective - objective) <= 1e-6 * _terms(beta, K, signs)
 
 
+@pytest.mark.parametrize(("seed", "C", "max_iter"), [(149, 1e6, 300), (153, np.inf, -1)])
+def test_the_objective_of_an_indefinite_kernel_that_does_not_converge(seed, C, max_iter):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, 40))
+    X, y = rng.normal(size=(n, 2)), np.arange(n) % 2
+    gamma = 10.0 ** rng.uniform(-3, 0)
+    model = SVC(kernel="sigmoid", gamma=gamma, coef0=1.0, C=C, max_iter=max_iter)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    K = np.tanh(gamma * X @ X.T + 1.0)
+    beta = np.zeros(n)
+    beta[model.support_] = model.dual_coef_[0]
+    signs = 2.0 * y - 1.0
+    objective = beta @ K @ beta / 2 - signs @ beta
+    assert abs(model.report_.objective - objective) <= 1e-6 * _terms(beta, K, signs)
+
+
 def test_a_penalized_intercept_among_large_coefficients():
     """The intercept is the sum of coefficients of 1e12, which cancel; the gap has to know it."""
     rng = np.random.default_rng(1)
@@ -75,6 +92,26 @@ def test_kernel_values_too_small_for_float32():
     np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0.0)
 
 
+@pytest.mark.parametrize("power", [-12, -10, -7])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Linear() * (0.6 * Linear()),
+        Polynomial(degree=3, gamma=0.07, coef0=0.0),
+        Polynomial(degree=7, gamma=0.05, coef0=0.0),
+        1e12 * Polynomial(degree=2, gamma=1e-6, coef0=0.0),
+    ],
+    ids=str,
+)
+def test_classes_of_rows_whose_kernel_float32_cannot_hold(kernel, power):
+    rng = np.random.default_rng(0)
+    X = 10.0**power * rng.normal(size=(30, 2))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    model = NuSVC(nu=0.1, kernel=kernel).fit(X, y)
+    for Z in (X, X[:1], 3.0 * X):
+        np.testing.assert_array_equal(model.predict(Z), model.decision_function(Z) > 0.0)
+
+
 def test_a_hard_margin_between_equal_rows():
     model = SVC(kernel="linear", C=np.inf, solver="adatron", max_iter=28)
     with pytest.warns(ConvergenceWarning, match="diverged"):
@@ -89,6 +126,6 @@ def test_rounding_that_makes_a_kernel_indefinite():
     kernel = 17.5 * Polynomial(gamma=12411.0, coef0=0.5, degree=2)
     model = SVR(kernel=kernel, C=0.09, loss="squared_epsilon_insensitive", epsilon=0.0, tol=1e-7)
     with pytest.warns(ConvergenceWarning):
-        model.set_params(max_time=5.0).fit(X, y)
+        model.set_params(max_time=60.0).fit(X, y)
     assert model.report_.status in ("diverged", "precision")
     assert np.isfinite(model.predict(X)).all()

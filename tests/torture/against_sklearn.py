@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.torture import reference
 from tests.torture.cases import Case
 from tests.torture.harness import Fault
-from tests.torture.optimality import Machine, machines
+from tests.torture.optimality import Machine, class_weights, machines
 from tests.torture.reference import Long
 
 #: What LIBSVM is given at most; where it needs more, there is nothing to compare with.
@@ -68,6 +68,12 @@ def _fit(case: Case, K: Long) -> Any:
     keep = np.flatnonzero(case.weight > 0) if case.weight is not None else np.arange(len(K))
     if len(keep) < len(K) or (case.estimator == "NuSVC" and p["class_weight"]):
         return None
+    if p.get("class_weight") == "balanced":
+        # Theirs counts rows without their weights: only numbers are the same problem.
+        classes, labels = np.unique(case.y, return_inverse=True)
+        weight = np.ones(len(K)) if case.weight is None else case.weight
+        balanced = class_weights(case, labels, weight)
+        parameters["class_weight"] = dict(zip(classes, balanced, strict=True))
     if case.kernel_as == "name" and np.abs(case.X).max() < _LARGE:
         parameters |= reference.kernel_parameters(case.kernel)
         rows = np.asarray(case.X, dtype=np.float64)

@@ -7,16 +7,16 @@
 use super::layout::{Coefficients, Layout};
 use crate::data::Samples;
 use crate::error::{Polled, Result, Stop};
-use crate::kernel::{Bounds, Centred, Columns, Kernel, Weights, check_columns};
-use crate::model::multiclass::{Choice, Rule, by_sign, largest, most_votes, pair, walk};
+use crate::kernel::{
+    Bounds, Centred, Columns, Kernel, LARGEST_SINGLE, TINY, Weights, check_columns,
+};
+use crate::model::multiclass::{Choice, Rule, by_sign, is_sure, largest, most_votes, pair, walk};
 
 /// The largest error of a decision value for which f32 is worth a try: not too many rows are then so
 /// close to a boundary that they have to be computed again.
 const LARGEST_ERROR: f64 = 0.1;
 /// The rows after which f32 is given up if more than half of them have to be computed again.
 const TRIAL: usize = 512;
-/// Kernel values up to this size, with room for sums of them, are far from overflowing f32.
-const LARGEST_VALUE: f64 = f32::MAX as f64 / 1e9;
 /// Standard deviations of an error that are taken for its bound.
 const DEVIATIONS: f64 = 8.0;
 
@@ -113,9 +113,6 @@ impl Coarse {
 
     /// Chooses a class from the sums of a row.
     fn elected(&self, sums: &[f64], bounds: Bounds) -> Choice {
-        if overflows(bounds) {
-            return Choice::default();
-        }
         let error = |machine: usize| self.sizes[machine].error(bounds);
         match self.layout {
             Layout::Single => by_sign(sums[0] + self.intercept[0], error(0)),
@@ -132,9 +129,6 @@ impl Coarse {
     /// Walks the graph with the kernel values of a row. Of all pairs of classes only those on the way
     /// are evaluated.
     fn walked(&self, values: &[f32], bounds: Bounds) -> Choice {
-        if overflows(bounds) {
-            return Choice::default();
-        }
         let classes = self.layout.height() + 1;
         let isa = self.columns.isa();
         let mut doubtful = false;
@@ -142,16 +136,11 @@ impl Coarse {
             let machine = pair(classes, i, j);
             let sum = |segment, row| self.weights.sum(isa, segment, row, values);
             let value = sum(i, j - 1) + sum(j, i) + self.intercept[machine];
-            doubtful |= value.abs() <= self.sizes[machine].error(bounds);
+            doubtful |= !is_sure(value, self.sizes[machine].error(bounds));
             value
         });
         Choice { class, doubtful }
     }
-}
-
-/// Tells whether kernel values, or sums of them, may not be numbers of f32.
-fn overflows(bounds: Bounds) -> bool {
-    bounds.value.is_nan() || bounds.value > LARGEST_VALUE
 }
 
 /// How much errors of kernel values count in a machine.
@@ -165,9 +154,17 @@ struct Size {
 }
 
 impl Size {
-    /// Estimates the error of the machine's value in f32.
+    /// Estimates the error of the machine's value in f32; infinite where something may overflow.
     fn error(&self, bounds: Bounds) -> f64 {
-        bounds.error * self.independent + Weights::<f32>::rounding() * bounds.value * self.total
+        let largest = bounds.value.max(1.0) * self.total.max(1.0);
+        let rounded = bounds.error * self.independent
+            + Weights::<f32>::rounding() * bounds.value * self.total;
+        // Coefficients, and their products with values, may underflow, too.
+        let lost = bounds.loss * self.total + TINY * (1.0 + bounds.value);
+        match largest <= LARGEST_SINGLE {
+            true => rounded + lost,
+            false => f64::INFINITY,
+        }
     }
 }
 

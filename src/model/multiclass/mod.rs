@@ -9,7 +9,7 @@ mod one_vs_rest;
 mod pairs;
 mod training;
 
-pub(crate) use choice::{Choice, by_sign};
+pub(crate) use choice::{Choice, by_sign, is_sure};
 pub use dag::Dag;
 pub(crate) use dag::walk;
 pub use machines::Machines;

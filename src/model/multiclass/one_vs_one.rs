@@ -1,6 +1,6 @@
 //! One-vs-one: k(k-1)/2 machines on pairs of classes, which vote.
 
-use super::choice::Choice;
+use super::choice::{Choice, is_sure};
 use super::machines::Machines;
 use super::nu::limits_of_pairs;
 use super::pairs::{pair, pairs, positive};
@@ -196,7 +196,7 @@ fn count(
         for j in others {
             let (value, error) = value(i, j, pair(classes, i, j));
             let (winner, loser) = if value > 0.0 { (i, j) } else { (j, i) };
-            let sure = value.abs() > error;
+            let sure = is_sure(value, error);
             // Classes of other blocks are beyond the end, those before by wrapping around.
             if let Some(votes) = votes.get_mut(winner.wrapping_sub(start)) {
                 votes.cast += 1;
