@@ -1,9 +1,10 @@
 """A progress bar for the command line: a line of text on stderr, and nothing to install."""
 
-import sys
 import time
 from types import TracebackType
 from typing import TextIO
+
+from mercer._stream import Stream
 
 # Work that is over before this many seconds shows no bar at all.
 _PATIENCE = 1.0
@@ -40,8 +41,7 @@ class Progress:
     ) -> None:
         self.total = total
         self.done = 0
-        self._stream = sys.stderr if stream is None else stream
-        self._terminal = self._stream.isatty()
+        self._stream = Stream(stream)
         self._visible_from = time.monotonic() + patience
         self._drawn = 0
 
@@ -65,18 +65,16 @@ class Progress:
         """Take the bar off the terminal, so that other text can be written."""
         if self._drawn:
             self._stream.write("\r" + " " * self._drawn + "\r")
-            self._stream.flush()
             self._drawn = 0
 
     def _draw(self, message: str) -> None:
         if time.monotonic() < self._visible_from:
             return
-        if not self._terminal:
-            print(f"[{self.done}/{self.total}] {message}", file=self._stream, flush=True)
+        if not self._stream.is_terminal:
+            self._stream.write(f"[{self.done}/{self.total}] {message}\n")
             return
         filled = _WIDTH * self.done // max(self.total, 1)
         line = f"[{'#' * filled}{'.' * (_WIDTH - filled)}] {self.done}/{self.total} {message}"
         line = line.ljust(self._drawn)
         self._stream.write("\r" + line)
-        self._stream.flush()
         self._drawn = len(line)

@@ -1,5 +1,6 @@
 """Fits that run into a limit, what they report, and what they show."""
 
+import io
 import pickle
 import re
 
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from variants import ESTIMATORS, VARIANTS, machine, target, values
 
 from mercer import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer._progress import Progress
 from mercer.model_selection import sigma_path
 from mercer.report import MachineReport, Report
 from mercer.svm._verbose import ProgressLine
@@ -245,6 +247,48 @@ class _Terminal:
 
     def flush(self):
         pass
+
+
+class _Failing(_Terminal):
+    def write(self, text):
+        raise OSError("no space left on device")
+
+
+class _WithoutTerminal:
+    def __init__(self):
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+def _closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    "stream",
+    [lambda: None, _closed, _WithoutTerminal, lambda: _Failing(True), lambda: _Failing(False)],
+    ids=["none", "closed", "no isatty", "failing terminal", "failing file"],
+)
+def test_progress_never_costs_a_fit(hard, monkeypatch, estimator, stream):
+    X, y = hard
+    stream = stream()
+    monkeypatch.setattr("sys.stderr", stream)
+    model = estimator(verbose=True).fit(X[:100], y[:100])
+    with Progress(1, patience=0.0) as progress:
+        progress.step("all")
+    monkeypatch.undo()
+    assert model.report_.status == "converged"
+    if isinstance(stream, _WithoutTerminal):
+        assert f"[{estimator.__name__}] converged" in stream.text
+        assert "[1/1] all" in stream.text
 
 
 def _run_progress(is_terminal):

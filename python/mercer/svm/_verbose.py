@@ -1,8 +1,8 @@
 """The progress that ``verbose=True`` shows on stderr."""
 
-import sys
 from typing import TextIO
 
+from mercer._stream import Stream
 from mercer.report import Report
 
 __all__ = ["ProgressLine"]
@@ -23,8 +23,7 @@ class ProgressLine:
 
     def __init__(self, title: str, stream: TextIO | None = None) -> None:
         self._title = title
-        self._stream = sys.stderr if stream is None else stream
-        self._is_terminal = self._stream.isatty()
+        self._stream = Stream(stream)
         self._width = 0
         self._next_line_at = 1.0
 
@@ -32,7 +31,7 @@ class ProgressLine:
         self, machine: int, n_machines: int, iterations: int, gap: float, seconds: float
     ) -> None:
         """Show the state of the machine being trained."""
-        if not self._is_terminal:
+        if not self._stream.is_terminal:
             if seconds < self._next_line_at:
                 return
             self._next_line_at = seconds + 1.0
@@ -49,16 +48,14 @@ class ProgressLine:
 
     def close(self) -> None:
         """End the rewritten line of a terminal, if one was begun."""
-        if self._is_terminal and self._width > 0:
+        if self._stream.is_terminal and self._width > 0:
             self._stream.write("\n")
-            self._stream.flush()
             self._width = 0
 
     def _show(self, text: str) -> None:
         line = f"[{self._title}] {text}"
-        if self._is_terminal:
+        if self._stream.is_terminal:
             self._stream.write("\r" + line.ljust(self._width))
             self._width = len(line)
         else:
             self._stream.write(line + "\n")
-        self._stream.flush()
