@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer import _core
 from mercer._data import MatrixLike, RowsLike, joined, scaled, weighted_rows
 from mercer._params import check_bool, check_choice, check_non_negative, check_real, naming
+from mercer.svm._available import available_if
 from mercer.svm._base import BaseKernelMachine, Problem
 from mercer.svm._docs import CLASSIFIER, documented
 from mercer.svm._probability import Calibrating
@@ -26,14 +26,13 @@ __all__ = ["BaseClassifier", "check_class_weight", "classes_of", "weights_of"]
 _Self = TypeVar("_Self", bound="BaseClassifier")
 
 
-def _has_probabilities(classifier: "BaseClassifier") -> bool:
-    """Tell whether probabilities were asked for; raise an error that says how to."""
+def _check_probability(classifier: "BaseClassifier") -> None:
+    """Raise an error that says how to ask for probabilities, unless they were asked for."""
     if not classifier.probability:
         raise AttributeError(
             f"predict_proba is not available: probability={classifier.probability!r}. Fit with "
             "probability=True"
         )
-    return True
 
 
 class BaseClassifier(ClassifierMixin, BaseKernelMachine):
@@ -216,7 +215,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         labels: NDArray[Any] = np.asarray(model.classes_)[winners]
         return labels
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_check_probability)
     @documented(CLASSIFIER)
     def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
         """Compute the probabilities of all classes, if `probability` was set for the fit.
@@ -252,7 +251,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
 
         return model._decide(X, probabilities)
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_check_probability)
     @documented(CLASSIFIER)
     def predict_log_proba(self, X: RowsLike) -> NDArray[np.float64]:
         """Compute the logarithms of the probabilities of all classes: see `predict_proba`.
