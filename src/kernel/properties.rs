@@ -229,13 +229,16 @@ impl Kernel {
         }
     }
 
-    /// Tells whether |k(x, z)|^2 <= k(x, x) k(z, z) is known, and k(x, x) comes without cancellation.
-    fn has_lengths(&self) -> bool {
+    /// Tells whether it is known to be positive semi-definite, so that |k(x, z)|^2 <= k(x, x) k(z, z), and
+    /// k(x, x) comes without cancellation. Others may or may not be.
+    pub(crate) fn is_semidefinite(&self) -> bool {
         match self {
             Kernel::Sigmoid { .. } | Kernel::Precomputed | Kernel::User(_) => false,
             Kernel::Polynomial { coef0, .. } => *coef0 >= 0.0,
-            Kernel::Sum(parts) | Kernel::Product(parts) => parts.iter().all(Kernel::has_lengths),
-            Kernel::Scaled(_, kernel) | Kernel::Normalized(kernel) => kernel.has_lengths(),
+            Kernel::Sum(parts) | Kernel::Product(parts) => {
+                parts.iter().all(Kernel::is_semidefinite)
+            }
+            Kernel::Scaled(_, kernel) | Kernel::Normalized(kernel) => kernel.is_semidefinite(),
             _ => true,
         }
     }
@@ -310,7 +313,7 @@ impl Kernel {
             Kernel::InverseMultiquadric { c } => fits(c * c),
             Kernel::Sum(parts) | Kernel::Product(parts) => parts.iter().all(Kernel::fits_single),
             Kernel::Scaled(factor, kernel) => fits_or_zero(*factor) && kernel.fits_single(),
-            Kernel::Normalized(kernel) => kernel.has_lengths() && kernel.fits_single(),
+            Kernel::Normalized(kernel) => kernel.is_semidefinite() && kernel.fits_single(),
             Kernel::Linear
             | Kernel::HistogramIntersection
             | Kernel::Precomputed

@@ -160,6 +160,11 @@ impl<'a> KernelMatrix<'a> {
         self.description.kernel.may_be_indefinite()
     }
 
+    /// Tells whether the kernel is known to be positive semi-definite.
+    pub(crate) fn is_semidefinite(&self) -> bool {
+        self.description.kernel.is_semidefinite()
+    }
+
     /// Returns the estimated absolute error of one value in a row of type T; infinite where T is of no
     /// use.
     pub(crate) fn noise<T: Real>(&self) -> f64 {

@@ -82,7 +82,8 @@ impl Coordinates {
 
     /// Returns the coefficients with the sums that those of the start have, where these are fixed, to the
     /// last digit: what is missing goes to the free variable of the group that is farthest from its
-    /// bounds, or else to those that have the most room, one after another.
+    /// bounds, or else to those from which the objective falls most, one after another. These are at the
+    /// threshold, so the gap stays what it is.
     pub fn with_sums_of(&self, problem: &DualProblem) -> Vec<f64> {
         let mut beta = self.beta.clone();
         if problem.constraint.absorber().is_some() {
@@ -101,11 +102,14 @@ impl Coordinates {
                 beta[i] -= excess;
                 continue;
             }
-            let mut takers: Vec<(f64, usize)> = members()
-                .map(|i| (self.room_against(i, excess), i))
-                .collect();
-            takers.sort_by(|a, b| b.0.total_cmp(&a.0));
-            for (room, i) in takers {
+            let slope = |i: &usize| match excess > 0.0 {
+                true => self.point(*i).down(),
+                false => -self.point(*i).up(),
+            };
+            let mut takers: Vec<usize> = members().collect();
+            takers.sort_by(|i, j| slope(i).total_cmp(&slope(j)));
+            for i in takers {
+                let room = self.room_against(i, excess);
                 let change = excess.clamp(-room, room);
                 beta[i] -= change;
                 excess -= change;
@@ -286,9 +290,26 @@ mod tests {
         // Neither zero, which is a kink, nor a bound is crossed.
         assert_eq!(
             settled(&[0.0, 0.25, 0.5, -0.125], 0.1),
-            [0.0, 0.25, 0.5, -0.75]
+            [0.0, 0.0, 0.125, -0.125]
         );
         assert_eq!(settled(&[1.0, 1.0, -0.75], 0.1), [0.0, 0.75, -0.75]);
         assert_eq!(settled(&[-1.0, -1.0, 0.75], 0.0), [0.25, -1.0, 0.75]);
+    }
+
+    /// One that may grow without lifting the gap: not the first, which would leave its bound for less.
+    #[test]
+    fn what_is_missing_goes_where_the_objective_falls() {
+        let below = 1.0 - 8.0 * f64::EPSILON;
+        let problem = DualProblem {
+            linear: vec![0.0; 3],
+            absolute: vec![0.0; 3],
+            lower: vec![0.0; 3],
+            upper: vec![1.0; 3],
+            ridge: vec![0.0; 3],
+            start: vec![0.0, 1.0, 1.0],
+            constraint: Constraint::Sum,
+        };
+        let at = Coordinates::of(&problem, vec![0.0, below, 1.0], vec![0.5, -1.0, -2.0]);
+        assert_eq!(at.with_sums_of(&problem), [0.0, 1.0, 1.0]);
     }
 }

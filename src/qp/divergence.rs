@@ -30,9 +30,14 @@ pub(super) fn diverges(variables: impl Iterator<Item = [f64; 4]>, largest: f64) 
     overflows || fall > 0.0 && square <= (NARROWEST_MARGIN * fall / scale).powi(2) * largest
 }
 
-/// Tells whether a coefficient is too large to go on with, given the largest value of the diagonal.
-pub(super) fn has_outgrown(beta: f64, largest: f64) -> bool {
-    beta.is_nan() || beta.abs() > OUTGROWN / largest.max(f64::MIN_POSITIVE).sqrt()
+/// Tells whether a coefficient is too large to go on with, given the size of the values of the diagonal.
+pub(super) fn has_outgrown(beta: f64, size: f64) -> bool {
+    beta.is_nan() || beta.abs() > OUTGROWN / size.max(f64::MIN_POSITIVE).sqrt()
+}
+
+/// Returns the largest size of the values of a diagonal, which are negative for some kernels.
+pub(super) fn largest_size(diagonal: &[f64]) -> f64 {
+    diagonal.iter().fold(0.0f64, |a, &b| a.max(b.abs()))
 }
 
 /// Returns the largest value of a diagonal, at least 0.

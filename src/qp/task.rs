@@ -27,6 +27,13 @@ impl Task<'_, '_> {
         self.problem.least_ridge() <= RESOLVED_RIDGE * self.matrix.noise::<T>()
     }
 
+    /// Tells whether there may be no minimum, be it that the kernel is not positive semi-definite and some
+    /// variable has no bounds.
+    pub fn may_be_unbounded(&self) -> bool {
+        let held = self.problem.least_ridge() == f64::INFINITY || self.matrix.is_semidefinite();
+        !held || self.may_diverge::<f64>()
+    }
+
     /// Returns the largest value of the diagonal for `diverges`, 0 where there is a ridge.
     pub fn largest_without_ridge(&self) -> f64 {
         match self.problem.least_ridge() > 0.0 {

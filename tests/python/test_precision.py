@@ -129,3 +129,34 @@ def test_rounding_that_makes_a_kernel_indefinite():
         model.set_params(max_time=60.0).fit(X, y)
     assert model.report_.status in ("diverged", "precision")
     assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("solver", ["smo", "adatron"])
+def test_a_squared_loss_with_a_kernel_that_is_not_semi_definite_ends(solver):
+    """A polynomial with a negative constant has negative values on the diagonal: no minimum."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8, 1))
+    polynomial = Polynomial(gamma=0.09, coef0=-1.3, degree=7)
+    for rows, kernel in ((X, polynomial), (polynomial(X), "precomputed")):
+        model = SVR(kernel=kernel, C=264.0, epsilon=0.0, loss="squared_epsilon_insensitive")
+        with pytest.warns(ConvergenceWarning):
+            model.set_params(solver=solver, max_time=60.0).fit(rows, rng.normal(size=8))
+        assert model.report_.status in ("diverged", "precision")
+        assert np.isfinite(model.report_.objective)
+        assert np.isfinite(model.predict(rows)).all()
+
+
+def test_the_objective_after_divergence():
+    """Coefficients that were large leave roundings in a gradient that none of them is left in."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(20, 4))[rng.integers(20, size=41)]
+    y = rng.integers(0, 2, 41)
+    model = SVC(kernel="poly", degree=7, gamma=75.0, C=83.0, loss="squared_hinge", tol=2e-7)
+    with pytest.warns(ConvergenceWarning):
+        model.set_params(max_time=60.0).fit(X, y)
+    K = np.longdouble(75.0 * X @ X.T) ** 7
+    beta = np.zeros(41, np.longdouble)
+    beta[model.support_] = model.dual_coef_[0]
+    signs = 2.0 * y - 1.0
+    objective = beta @ K @ beta / 2 + beta @ beta / (4.0 * 83.0) - signs @ beta
+    assert abs(model.report_.objective - objective) <= 1e-6 * _terms(beta, K, signs)

@@ -322,7 +322,7 @@ impl<T: Precision> Sweeps<'_, '_, T> {
     /// Tells whether the objective seems to have no minimum.
     fn diverges(&self) -> bool {
         let (problem, state) = (self.task.problem, &self.state);
-        if !self.task.may_diverge::<f64>() || !state.iterations.is_multiple_of(EPOCHS_BEFORE_LOOK) {
+        if !self.task.may_be_unbounded() || !state.iterations.is_multiple_of(EPOCHS_BEFORE_LOOK) {
             return false;
         }
         let all = (0..state.coordinates.len()).map(|i| {

@@ -4,7 +4,7 @@ use super::Ladder;
 use crate::error::{Result, unless_stopped};
 use crate::qp::confirm::{bounded_gap, estimated_noise, exact_gradient, length};
 use crate::qp::coordinates::Coordinates;
-use crate::qp::doubt::add_stale;
+use crate::qp::doubt::{add_stale, rounding};
 use crate::qp::phases::Stopwatch;
 use crate::qp::report::Status;
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -31,8 +31,12 @@ impl Ladder<'_, '_> {
             false => task.control.stop(),
         };
         let cleared = self.clear_doubt(&mut coordinates, &mut errors, &stop);
-        unless_stopped(cleared)?;
+        let found = unless_stopped(cleared)?;
         self.gap = bounded_gap(task.problem, &coordinates, &errors);
+        // What was not computed again counts with its bound.
+        let support = coordinates.beta.iter().zip(&errors);
+        let support = support.filter(|&(&beta, _)| beta != 0.0);
+        self.error = support.fold(found.unwrap_or(0.0), |worst, (_, &error)| worst.max(error));
         self.errors = errors;
         self.state.coordinates = coordinates;
         Ok(())
@@ -67,30 +71,39 @@ impl Ladder<'_, '_> {
         let support: Vec<u32> = support.map(|(variable, _)| variable).collect();
         let stop = || self.task.control.stop();
         let exact = unless_stopped(exact_gradient(self.task, beta, &support, &stop))?;
+        let rounding = rounding(self.task, beta);
         for (&variable, exact) in support.iter().zip(exact.into_iter().flatten()) {
-            gradient[variable as usize] = exact;
+            let variable = variable as usize;
+            (gradient[variable], self.errors[variable]) = (exact, rounding);
         }
         self.kernel += watch.seconds();
         Ok(())
     }
 
-    /// Takes off what the roundings of many steps have made of the sums, from variables that are free, if
-    /// that leaves the gap where it has to be.
+    /// Takes off what the roundings of many steps have made of the sums, if that leaves the gap where it
+    /// has to be.
     pub(super) fn settle_sums(&mut self, status: Status) -> Result<()> {
         let problem = self.task.problem;
         let moved = self.state.coordinates.with_sums_of(problem);
         let beta = &self.state.coordinates.beta;
         let changes: Vec<f64> = moved.iter().zip(beta).map(|(a, b)| a - b).collect();
+        if changes.iter().all(|change| *change == 0.0) {
+            return Ok(());
+        }
         let sizes = self.task.matrix.sizes(&changes);
         let ridges = changes.iter().zip(&problem.ridge);
         let ridges = ridges.map(|(change, ridge)| change.abs() * ridge);
         let sizes: Vec<f64> = sizes.into_iter().zip(ridges).map(|(a, b)| a + b).collect();
-        let gap = self.gap + 2.0 * sizes.iter().fold(0.0, |a: f64, &b| a.max(b));
+        let errors = self.errors.iter().zip(sizes);
+        let errors: Vec<f64> = errors.map(|(error, size)| error + size).collect();
+        let gradient = self.state.coordinates.gradient.clone();
+        // A variable that has left its bound may go back there, which counts, too.
+        let there = Coordinates::of(problem, moved.clone(), gradient);
+        let gap = self.gap.max(bounded_gap(problem, &there, &errors));
         if gap > self.tolerance && status == Status::Converged {
             return Ok(());
         }
-        let errors = self.errors.iter_mut().zip(sizes);
-        errors.for_each(|(error, size)| *error += size);
+        self.errors = errors;
         let Coordinates { beta, gradient, .. } = &mut self.state.coordinates;
         let slopes = changes.iter().zip(gradient.iter());
         let change: f64 = slopes.map(|(change, slope)| (change * slope).abs()).sum();

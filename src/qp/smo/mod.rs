@@ -26,7 +26,7 @@ mod working_set;
 
 use super::control::StopRule;
 use super::coordinates::Coordinates;
-use super::divergence::{diverges, has_outgrown, largest};
+use super::divergence::{diverges, has_outgrown, largest_size};
 use super::driver::{Method, Outcome, POLISH_SHARE, Run, State, TINY};
 use super::kkt::Thresholds;
 use super::phases::{Phases, Stopwatch};
@@ -229,7 +229,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
         if self.patience.is_some_and(|steps| self.iterations >= steps) {
             return Ok(Some(Outcome::TooSlow));
         }
-        if self.task.may_diverge::<f64>() && self.diverges() {
+        if self.task.may_be_unbounded() && self.diverges() {
             return Ok(Some(Outcome::GaveUp(Status::Diverged)));
         }
         if size_of::<T>() == 8 {
@@ -282,7 +282,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
 
     /// Returns the steps that may have been taken at the end of the next block.
     fn budget(&self, cap: u64) -> u64 {
-        let look = match self.task.may_diverge::<f64>() {
+        let look = match self.task.may_be_unbounded() {
             true => {
                 let variables = self.working_set.variables.len().max(64);
                 self.iterations + STEPS_BEFORE_LOOK * variables as u64
@@ -354,7 +354,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
             (solved, self.double.beta().collect())
         };
         self.phases.inner += watch.seconds_beside(self.rows.kernel_time().as_secs_f64());
-        let steepest = largest(&self.variables.diagonal);
+        let steepest = largest_size(&self.variables.diagonal);
         if beta.iter().any(|&beta| has_outgrown(beta, steepest)) {
             return Ok(0); // no step was taken
         }
