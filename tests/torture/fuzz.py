@@ -90,7 +90,7 @@ def _kernel(drawn: Case, rows: Any) -> tuple[Long, Long]:
     """Return the kernel values of some rows with those trained on, and their errors."""
     if drawn.kernel_as == "precomputed":
         return rows.astype(np.longdouble), np.zeros(rows.shape, np.longdouble)
-    return reference.values(drawn.kernel, rows, drawn.X)
+    return reference.values(drawn.kernel, rows, drawn.X, sp.issparse(drawn.given))
 
 
 def _fit(model: Any, drawn: Case) -> tuple[list[Any], Exception | None, float]:

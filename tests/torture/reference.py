@@ -19,35 +19,64 @@ Long: TypeAlias = NDArray[np.longdouble]
 #: Half the distance from 1 to the next double.
 ROUNDING = np.longdouble(2.0) ** -53
 
-#: Distances may be had from norms and products as long as the exponent stays this exact; where it
-#: would not, differences have to be taken.
-EXPONENT_ERROR = np.longdouble(1e-9)
+#: Distances may be had from norms and products as long as kernel values stay this exact, as a
+#: share of k(x, x); where they would not, differences have to be taken. Twice that of the library:
+#: rows to predict are further out than those by which it decides.
+EXPONENT_ERROR = np.longdouble(2e-10)
+
+#: Kernels of differences: the rows of a kernel made of them alone may be centred.
+_OF_DIFFERENCES = ("rbf", "imq", "laplacian")
 
 
 #: The smallest normal double.
 _SMALLEST = np.longdouble(np.finfo(np.float64).tiny)
 
 
-def values(spec: Spec, A: NDArray[Any], B: NDArray[Any]) -> tuple[Long, Long]:
+def values(spec: Spec, A: NDArray[Any], B: NDArray[Any], sparse: bool = False) -> tuple[Long, Long]:
     """Return k(a, b) for all rows of A and B, and how far from it f64 may be."""
     A, B = A.astype(np.longdouble), B.astype(np.longdouble)
     with np.errstate(all="ignore"):
-        K, E = _values(spec, A, B)
+        K, E = _values(spec, A, B, _norms(spec, A, B, sparse))
         return K, np.where(np.isnan(E), np.longdouble(np.inf), E)
 
 
-def _values(spec: Spec, A: Long, B: Long) -> tuple[Long, Long]:
+def _norms(spec: Spec, A: Long, B: Long, sparse: bool) -> Long:
+    """Return the sums of squared norms that distances come from.
+
+    Dense rows are centred at a mean of some rows of B where the whole kernel is one of differences.
+    A mean is among the rows it is of, so no row is further from it than from the furthest of them;
+    it is rounded itself.
+    """
+    plain = (A**2).sum(axis=1)[:, np.newaxis] + (B**2).sum(axis=1)
+    if not _is_of_differences(spec):
+        return plain  # type: ignore[no-any-return]
+    rounding = (len(B) * ROUNDING) ** 2 * (B**2).sum(axis=1).max()
+    from_a, from_b = (
+        ((rows[:, np.newaxis, :] - B) ** 2).sum(axis=2).max(axis=1) for rows in (A, B)
+    )
+    centred: Long = from_a[:, np.newaxis] + from_b + 4 * rounding
+    return np.maximum(plain, centred) if sparse else centred
+
+
+def _is_of_differences(spec: Spec) -> bool:
+    kind, *rest = spec
+    if kind in ("sum", "product", "scaled"):
+        return all(_is_of_differences(part) for part in rest if isinstance(part, tuple))
+    return kind in _OF_DIFFERENCES
+
+
+def _values(spec: Spec, A: Long, B: Long, norms: Long) -> tuple[Long, Long]:
     kind, *rest = spec
     if kind in ("sum", "product"):
-        (K, E), (L, F) = _values(rest[0], A, B), _values(rest[1], A, B)
+        (K, E), (L, F) = _values(rest[0], A, B, norms), _values(rest[1], A, B, norms)
         if kind == "sum":
             return K + L, E + F + ROUNDING * np.abs(K + L)
         return K * L, np.abs(K) * F + E * np.abs(L) + E * F + 2 * ROUNDING * np.abs(K * L)
     if kind == "scaled":
-        K, E = _values(rest[1], A, B)
+        K, E = _values(rest[1], A, B, norms)
         return rest[0] * K, rest[0] * E + 2 * ROUNDING * np.abs(rest[0] * K)
-    if kind in ("rbf", "imq", "laplacian"):
-        return _of_distances(kind, np.longdouble(rest[0]), A, B)
+    if kind in _OF_DIFFERENCES:
+        return _of_distances(kind, np.longdouble(rest[0]), A, B, norms)
     return _of_products(kind, rest, A, B)
 
 
@@ -70,16 +99,15 @@ def _of_products(kind: str, rest: list[Any], A: Long, B: Long) -> tuple[Long, Lo
     return K, (size + E) ** degree - size**degree + (2 * degree + 4) * ROUNDING * np.abs(K)
 
 
-def _of_distances(kind: str, parameter: np.longdouble, A: Long, B: Long) -> tuple[Long, Long]:
+def _of_distances(
+    kind: str, parameter: np.longdouble, A: Long, B: Long, norms: Long
+) -> tuple[Long, Long]:
     n_roundings = 4 * (A.shape[1] + 4) * ROUNDING
     differences = A[:, np.newaxis, :] - B[np.newaxis, :, :]
     if kind == "laplacian":
         t = parameter * np.abs(differences).sum(axis=2)
         return _exponential(t, n_roundings * t)
     square = (differences**2).sum(axis=2)
-    norms = (A**2).sum(axis=1)[:, np.newaxis] + (B**2).sum(axis=1)
-    # Those that count are from a centre, a mean of the rows of B.
-    norms = 2 * norms + 4 * (B**2).sum(axis=1).max()
     if kind == "rbf":
         t = parameter * square
         E = n_roundings * t + np.minimum(n_roundings * parameter * norms, EXPONENT_ERROR)

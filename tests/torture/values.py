@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from tests.torture import reference
 from tests.torture.cases import CLASSIFIERS, DETECTORS, Case
@@ -73,7 +74,7 @@ def _diagonal(case: Case, kernel: tuple[Long, Long]) -> tuple[Long, Long]:
         own = np.diagonal(case.X).astype(np.longdouble)
         width = np.full(len(case.Z), np.ptp(own))
         return np.full(len(case.Z), (own.max() + own.min()) / 2), width
-    K, E = reference.values(case.kernel, case.Z, case.Z)
+    K, E = reference.values(case.kernel, case.Z, case.Z, sp.issparse(case.given))
     return np.diagonal(K), np.diagonal(E)
 
 
