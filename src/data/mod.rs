@@ -370,6 +370,18 @@ impl Samples {
         }
     }
 
+    /// Returns the values as they are stored, row after row.
+    pub(crate) fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Returns where the entries of sparse rows begin, and their columns, each below the number of
+    /// columns.
+    pub(crate) fn pattern(&self) -> Option<(&[usize], &[u32])> {
+        let pattern = self.pattern.as_ref()?;
+        Some((&pattern.starts, &pattern.columns))
+    }
+
     /// Returns row `i` of dense samples.
     pub(crate) fn dense_row(&self, i: usize) -> RowValues<'_> {
         debug_assert!(!self.is_sparse());

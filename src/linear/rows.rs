@@ -1,191 +1,140 @@
-//! Rows with one more, constant, feature, and the products with them that a Newton step takes.
+//! Rows with one more, constant, feature, and the products with them that the methods take.
 //!
 //! Parts of the rows are added up one after another, so that results do not depend on the number of
 //! threads.
 
-use crate::data::Samples;
-use crate::error::{Polled, Stop, poll};
-use crate::simd::gram::{self, TILE};
-use crate::simd::{Isa, add_multiple, inner_product, memory, parallel};
+use super::matrix::{Dense, Matrix, Part, Sparse, WHAT};
+use super::tiles::{self, Tiles};
+use crate::data::{Samples, Values};
+use crate::error::{Polled, Stop};
+use crate::simd::{Isa, Real, memory, parallel};
 
-/// Rows a thread takes at a time.
-const ROWS: usize = 512;
+/// Rows a thread takes at a time: a multiple of a tile.
+pub(super) const ROWS: usize = 2 * tiles::TILE;
 /// Bytes that the results of parts may take, and the most parts there are.
-const PART_BYTES: usize = 1 << 28;
+const PART_BYTES: usize = 1 << 25;
 const MOST_PARTS: usize = 32;
 /// Multiplications that take as long as reading one value of a row.
 const WORK_PER_VALUE: usize = 4;
 
-/// What an error calls the memory of a Newton step.
-pub(super) const WHAT: &str = "Newton's method";
-
 pub(crate) struct Rows<'a> {
-    samples: &'a Samples,
-    constant: f64,
-    isa: Isa,
+    matrix: Box<dyn Matrix + 'a>,
+    len: usize,
+    columns: usize,
+    /// Entries of a row, on average, and how many of its products with itself a Gram matrix takes.
+    entries: f64,
+    products: f64,
+    norm: f64,
 }
 
 impl<'a> Rows<'a> {
     /// Takes samples and the constant feature, which is 0 where there is no intercept.
-    pub fn new(samples: &'a Samples, constant: f64) -> Self {
-        Rows {
-            samples,
-            constant,
-            isa: Isa::detect(),
-        }
+    pub fn new(samples: &'a Samples, constant: f64, stop: Stop) -> Polled<Self> {
+        let matrix = match samples.values() {
+            Values::Single(values) => stored::<f32>(samples, values, constant, stop)?,
+            Values::Double(values) => stored::<f64>(samples, values, constant, stop)?,
+        };
+        let columns = samples.columns() + 1;
+        let entries = samples.mean_entries() + 1.0;
+        let wide = if samples.is_packed_dense() {
+            0.5 * (columns * columns) as f64
+        } else {
+            4.0 * entries * entries
+        };
+        let mut rows = Rows {
+            matrix,
+            len: samples.rows(),
+            columns,
+            entries,
+            products: wide,
+            norm: 0.0,
+        };
+        rows.norm = rows.largest_norm(samples, constant, stop)?;
+        Ok(rows)
     }
 
     pub fn len(&self) -> usize {
-        self.samples.rows()
+        self.len
     }
 
     /// Returns the number of features, the constant among them.
     pub fn columns(&self) -> usize {
-        self.samples.columns() + 1
-    }
-
-    /// Returns the squared norm of a row.
-    fn squared_norm(&self, row: usize) -> f64 {
-        let mut sum = self.constant * self.constant;
-        self.samples.for_each(row, |_, value| sum += value * value);
-        sum
+        self.columns
     }
 
     /// Returns the largest norm of a row.
-    pub fn largest_norm(&self) -> f64 {
-        let squares = (0..self.len()).map(|row| self.squared_norm(row));
-        squares.fold(0.0f64, f64::max).sqrt()
+    pub fn norm(&self) -> f64 {
+        self.norm
     }
 
-    /// Returns the multiplications of a pass over all rows.
-    fn work(&self) -> usize {
-        let entries = self.samples.mean_entries() + 1.0;
-        (self.len() as f64 * entries) as usize * WORK_PER_VALUE
-    }
-
-    /// Returns w.x of every row.
-    pub fn times(&self, weights: &[f64], stop: Stop) -> Polled<Vec<f64>> {
-        let mut products: Vec<f64> = memory::zeros(self.len(), WHAT)?;
-        let chunks = products.chunks_mut(ROWS).enumerate().collect();
-        parallel::try_for_each(chunks, self.work(), stop, |buffer, (part, products)| {
-            for (i, product) in products.iter_mut().enumerate() {
-                *product = self.product(part * ROWS + i, weights, buffer);
+    fn largest_norm(&self, samples: &Samples, constant: f64, stop: Stop) -> Polled<f64> {
+        let mut squares = vec![0.0f64; self.len.div_ceil(ROWS)];
+        let parts = squares.iter_mut().enumerate().collect();
+        parallel::try_for_each(parts, self.work(), stop, |_: &mut (), (part, square)| {
+            for row in part * ROWS..self.len.min((part + 1) * ROWS) {
+                let mut sum = 0.0;
+                samples.for_each(row, |_, value| sum += value * value);
+                *square = sum.max(*square);
             }
             Ok(())
         })?;
-        Ok(products)
+        let largest = squares.into_iter().fold(0.0, f64::max);
+        Ok((largest + constant * constant).sqrt())
     }
 
-    fn product(&self, row: usize, weights: &[f64], buffer: &mut Vec<f64>) -> f64 {
-        let features = self.samples.columns();
-        let mut sum = self.constant * weights[features];
-        if self.samples.is_sparse() {
-            self.samples
-                .for_each(row, |column, value| sum += weights[column] * value);
-            return sum;
-        }
-        buffer.resize(features, 0.0);
-        self.samples.copy_row(row, buffer);
-        sum + inner_product(self.isa, buffer, &weights[..features])
+    /// Returns the multiplications of a pass over all rows.
+    pub fn work(&self) -> usize {
+        (self.len as f64 * self.entries) as usize * WORK_PER_VALUE
+    }
+
+    /// Writes w.x of every row.
+    pub fn times(&self, weights: &[f64], out: &mut [f64], stop: Stop) -> Polled<()> {
+        let chunks = out.chunks_mut(ROWS).enumerate().collect();
+        parallel::try_for_each(chunks, self.work(), stop, |_: &mut (), (part, out)| {
+            self.matrix.dots(part * ROWS, weights, out);
+            Ok(())
+        })
     }
 
     /// Returns the sum of multiples of rows.
-    pub fn transposed(&self, factors: &[f64], stop: Stop) -> Polled<Vec<f64>> {
-        let (features, width) = (self.samples.columns(), self.columns());
+    pub fn combined(&self, factors: &[f64], stop: Stop) -> Polled<Vec<f64>> {
         // A part is worth its zeros only if it has as many entries.
-        let entries = self.work() / WORK_PER_VALUE;
-        let rows = self.part_rows(width, entries / (4 * width));
-        self.in_parts(rows, width, self.work(), stop, |range, sums| {
-            let mut buffer = vec![0.0; features];
-            for row in range.filter(|&row| factors[row] != 0.0) {
-                let factor = factors[row];
-                sums[features] += factor * self.constant;
-                if self.samples.is_sparse() {
-                    self.samples
-                        .for_each(row, |column, value| sums[column] += factor * value);
-                } else {
-                    self.samples.copy_row(row, &mut buffer);
-                    add_multiple(self.isa, factor, &buffer, &mut sums[..features]);
-                }
-            }
+        let worth = (self.len as f64 * self.entries) as usize / (4 * self.columns);
+        let rows = self.part_rows(self.columns, worth);
+        self.in_parts(rows, self.columns, self.work(), stop, |first, sums| {
+            let end = self.len.min(first + rows);
+            self.matrix.combine(first, &factors[first..end], sums);
             Ok(())
         })
+    }
+
+    /// Returns the product of X' diag(factors) X with a vector.
+    pub fn squared(&self, factors: &[f64], vector: &[f64], stop: Stop) -> Polled<Vec<f64>> {
+        let mut values: Vec<f64> = memory::zeros(self.len, WHAT)?;
+        self.times(vector, &mut values, stop)?;
+        for (value, factor) in values.iter_mut().zip(factors) {
+            *value *= factor;
+        }
+        self.combined(&values, stop)
     }
 
     /// Returns the lower half of sum_i factor_i x_i x_i'.
     pub fn gram(&self, factors: &[f64], stop: Stop) -> Polled<Vec<f64>> {
-        let width = self.columns();
+        let size = self.columns * self.columns;
         let used = factors.iter().filter(|factor| **factor != 0.0).count();
-        let dense = self.samples.is_packed_dense();
-        let per_row = match dense {
-            true => width * width,
-            false => (self.samples.mean_entries() * self.samples.mean_entries()) as usize * 4,
-        };
-        let work = used.saturating_mul(per_row);
-        let rows = self.part_rows(width * width, work / (width * width));
-        self.in_parts(rows, width * width, work, stop, |range, gram| {
-            let used = range.filter(|&row| factors[row] != 0.0);
-            match dense {
-                true => self.add_dense(used, factors, gram, stop),
-                false => self.add_sparse(used, factors, gram),
-            }
+        let work = used.saturating_mul(self.products as usize);
+        let rows = self.part_rows(size, work / (8 * size));
+        self.in_parts(rows, size, work, stop, |first, gram| {
+            let factors = &factors[first..self.len.min(first + rows)];
+            self.matrix.gram(Part { first, factors }, gram, stop)
         })
-    }
-
-    fn add_dense(
-        &self,
-        used: impl Iterator<Item = usize>,
-        factors: &[f64],
-        gram: &mut [f64],
-        stop: Stop,
-    ) -> Polled<()> {
-        let width = self.columns();
-        let mut used = used.peekable();
-        let mut tile: Vec<f64> = memory::zeros(TILE * width, WHAT)?;
-        let (mut weights, mut scratch) = (Vec::with_capacity(TILE), gram::Scratch::default());
-        while used.peek().is_some() {
-            poll(stop)?;
-            weights.clear();
-            for row in used.by_ref().take(TILE) {
-                let place = &mut tile[weights.len() * width..][..width];
-                self.samples.copy_row(row, &mut place[..width - 1]);
-                place[width - 1] = self.constant;
-                weights.push(factors[row]);
-            }
-            let tile = &tile[..weights.len() * width];
-            gram::add_tile(self.isa, tile, &weights, &mut scratch, gram)?;
-        }
-        Ok(())
-    }
-
-    fn add_sparse(
-        &self,
-        used: impl Iterator<Item = usize>,
-        factors: &[f64],
-        gram: &mut [f64],
-    ) -> Polled<()> {
-        let width = self.columns();
-        let mut entries: Vec<(usize, f64)> = Vec::new();
-        for row in used {
-            entries.clear();
-            self.samples
-                .for_each(row, |column, value| entries.push((column, value)));
-            entries.push((width - 1, self.constant));
-            for (at, &(i, value)) in entries.iter().enumerate() {
-                let factor = factors[row] * value;
-                let sums = &mut gram[i * width..][..width];
-                for &(j, value) in &entries[..=at] {
-                    sums[j] += factor * value;
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Returns the rows of a part whose result is so many numbers, of which at most so many parts pay.
     fn part_rows(&self, size: usize, worth: usize) -> usize {
         let parts = (PART_BYTES / (8 * size)).min(worth).clamp(1, MOST_PARTS);
-        self.len().div_ceil(parts).max(ROWS)
+        let rows = self.len.div_ceil(parts).max(ROWS);
+        rows.next_multiple_of(ROWS)
     }
 
     /// Adds up what parts of the rows give, one after another.
@@ -195,13 +144,13 @@ impl<'a> Rows<'a> {
         size: usize,
         work: usize,
         stop: Stop,
-        add: impl Fn(std::ops::Range<usize>, &mut [f64]) -> Polled<()> + Send + Sync,
+        add: impl Fn(usize, &mut [f64]) -> Polled<()> + Send + Sync,
     ) -> Polled<Vec<f64>> {
-        let parts = self.len().div_ceil(rows).max(1);
+        let parts = self.len.div_ceil(rows).max(1);
         let mut sums: Vec<f64> = memory::zeros(parts * size, WHAT)?;
         let chunks = sums.chunks_mut(size).enumerate().collect();
         parallel::try_for_each(chunks, work, stop, |_: &mut (), (part, sums)| {
-            add(part * rows..self.len().min((part + 1) * rows), sums)
+            add(part * rows, sums)
         })?;
         let (first, rest) = sums.split_at_mut(size);
         for part in rest.chunks(size) {
@@ -210,4 +159,35 @@ impl<'a> Rows<'a> {
         sums.truncate(size);
         Ok(sums)
     }
+}
+
+/// Returns rows as they are best read.
+fn stored<'a, T: Real>(
+    samples: &'a Samples,
+    values: &'a [T],
+    constant: f64,
+    stop: Stop,
+) -> Polled<Box<dyn Matrix + 'a>> {
+    let isa = Isa::detect();
+    let columns = samples.columns();
+    if columns < tiles::MOST_COLUMNS && samples.is_packed_dense() {
+        return Ok(Box::new(Tiles::<T>::pack(samples, constant, isa, stop)?));
+    }
+    Ok(match samples.pattern() {
+        None => Box::new(Dense {
+            values,
+            columns,
+            constant,
+            isa,
+        }),
+        Some((starts, places)) => Box::new(Sparse {
+            starts,
+            columns: places,
+            values,
+            width: columns,
+            filled: samples.is_packed_dense(),
+            constant,
+            isa,
+        }),
+    })
 }

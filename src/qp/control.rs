@@ -82,7 +82,7 @@ impl StopRule {
         self
     }
 
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.tolerance.is_nan() || self.tolerance <= 0.0 {
             return Err(Error::parameter("tol", "positive", self.tolerance));
         }

@@ -62,6 +62,34 @@ fn dots<T: Real, const FMA: bool, const N: usize>(a: &[T], rows: [&[T]; N]) -> [
     totals
 }
 
+/// Numbers of a row whose products with a vector in f64 are handled together.
+const WIDE_F64: usize = 8;
+
+dispatch! {
+    /// Returns the inner products of a vector in f64 with four rows, added up in f64.
+    pub(crate) fn value_dots<T: Real>(vector: &[f64], rows: [&[T]; 4]) -> [f64; 4] = value_dots_body
+}
+
+#[inline(always)]
+fn value_dots_body<T: Real, const FMA: bool>(vector: &[f64], rows: [&[T]; 4]) -> [f64; 4] {
+    let (chunks, rest) = vector.as_chunks::<WIDE_F64>();
+    let rows = rows.map(|row| row[..vector.len()].as_chunks::<WIDE_F64>());
+    let mut sums = [[0.0f64; WIDE_F64]; 4];
+    for (k, chunk) in chunks.iter().enumerate() {
+        for r in 0..4 {
+            for lane in 0..WIDE_F64 {
+                let value = rows[r].0[k][lane].to_f64();
+                sums[r][lane] = value.multiply_add::<FMA>(chunk[lane], sums[r][lane]);
+            }
+        }
+    }
+    std::array::from_fn(|r| {
+        let ends = rest.iter().zip(rows[r].1);
+        let end: f64 = ends.map(|(a, value)| a * value.to_f64()).sum();
+        sums[r].iter().sum::<f64>() + end
+    })
+}
+
 dispatch! {
     /// Adds a multiple of a row to a vector of the same precision.
     pub(crate) fn add_multiple<T: Real>(factor: T, row: &[T], sums: &mut [T]) = add_multiple_body
