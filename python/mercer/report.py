@@ -18,7 +18,7 @@ Status: TypeAlias = Literal[
 ]
 
 #: What may find a solution.
-Method: TypeAlias = Literal["smo", "adatron", "interior", "newton"]
+Method: TypeAlias = Literal["smo", "adatron", "interior", "newton", "descent"]
 _STATUSES: tuple[Status, ...] = get_args(Status)
 
 
@@ -101,9 +101,10 @@ class MachineReport:
         Kernel rows found in the cache, and rows that had to be computed.
     seconds : Seconds
         Time taken; its attributes `selection`, `kernel`, `inner` and `update` tell where it went.
-    method : {'smo', 'adatron', 'interior', 'newton'}
+    method : {'smo', 'adatron', 'interior', 'newton', 'descent'}
         What found the solution; 'interior' if the interior-point method took over from 'smo',
-        'newton' if Newton's method found the weights of a linear machine.
+        'newton' if Newton's method found the weights of a linear machine, 'descent' if one
+        coefficient after another did.
     cache_bypasses : int
         Rows among `cache_misses` that were not kept, because memory for them would have cost more
         than it takes to compute them again.

@@ -1,5 +1,6 @@
 //! Matrix: the products with rows that the methods take, for each way rows are stored.
 
+use super::sweep::{RowWise, Sweep};
 use crate::error::{Polled, Stop, poll};
 use crate::simd::gram::{self, TILE};
 use crate::simd::{Isa, Real, add_multiples, memory, value_dots};
@@ -22,6 +23,8 @@ pub(super) trait Matrix: Sync {
     fn combine(&self, first: usize, factors: &[f64], sums: &mut [f64]);
     /// Adds sum_i factor_i x_i x_i' to the lower half of a matrix.
     fn gram(&self, part: Part, gram: &mut [f64], stop: Stop) -> Polled<()>;
+    /// Goes over the rows of a sweep.
+    fn sweep(&self, sweep: &mut Sweep);
 }
 
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -77,6 +80,24 @@ impl<T: Real> Matrix for Dense<'_, T> {
         };
         gram_of_copies(self.isa, self.columns + 1, part, copy, gram, stop)
     }
+
+    fn sweep(&self, sweep: &mut Sweep) {
+        sweep.go(self);
+    }
+}
+
+impl<T: Real> RowWise for Dense<'_, T> {
+    fn row_dot(&self, row: usize, weights: &[f64]) -> f64 {
+        let mut value = [0.0];
+        self.dots(row, weights, &mut value);
+        value[0]
+    }
+
+    fn row_add(&self, row: usize, factor: f64, sums: &mut [f64]) {
+        let (features, last) = sums.split_at_mut(self.columns);
+        add_multiples(self.isa, &[factor], &[self.row(row)], features);
+        last[0] += self.constant * factor;
+    }
 }
 
 /// Sparse rows, where they are.
@@ -105,12 +126,23 @@ impl<T: Real> Sparse<'_, T> {
     pub fn dot(&self, row: usize, weights: &[f64]) -> f64 {
         assert!(weights.len() >= self.width);
         let (columns, values) = self.row(row);
-        let mut sum = 0.0;
-        for (&column, value) in columns.iter().zip(values) {
-            // SAFETY: columns of samples are below their number, `width`, which weights are not shorter than.
-            sum += unsafe { weights.get_unchecked(column as usize) } * value.to_f64();
+        let product = |column: u32, value: T| {
+            // SAFETY: columns of samples are below their number, `width`, and weights are not shorter.
+            let weight = unsafe { weights.get_unchecked(column as usize) };
+            weight * value.to_f64()
+        };
+        // Four sums side by side: one would wait for each of its additions.
+        let (places, last_places) = columns.as_chunks::<4>();
+        let (entries, last_entries) = values.as_chunks::<4>();
+        let mut sums = [0.0; 4];
+        for (places, entries) in places.iter().zip(entries) {
+            for lane in 0..4 {
+                sums[lane] += product(places[lane], entries[lane]);
+            }
         }
-        sum
+        let last = last_places.iter().zip(last_entries);
+        let last: f64 = last.map(|(&column, &value)| product(column, value)).sum();
+        (sums[0] + sums[1]) + (sums[2] + sums[3]) + last
     }
 
     /// Adds a multiple of a row to a vector, without the constant.
@@ -170,6 +202,23 @@ impl<T: Real> Matrix for Sparse<'_, T> {
             last[self.width] += factor * self.constant * self.constant;
         }
         Ok(())
+    }
+
+    fn sweep(&self, sweep: &mut Sweep) {
+        sweep.go(self);
+    }
+}
+
+impl<T: Real> RowWise for Sparse<'_, T> {
+    #[inline(always)]
+    fn row_dot(&self, row: usize, weights: &[f64]) -> f64 {
+        self.dot(row, weights) + self.constant * weights[self.width]
+    }
+
+    #[inline(always)]
+    fn row_add(&self, row: usize, factor: f64, sums: &mut [f64]) {
+        self.add(row, factor, sums);
+        sums[self.width] += factor * self.constant;
     }
 }
 

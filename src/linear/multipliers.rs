@@ -10,8 +10,9 @@
 //! programming, Mathematics of Operations Research 1 (1976). Li, Sun, Toh: A highly efficient semismooth
 //! Newton augmented Lagrangian method for solving Lasso problems, SIAM Journal on Optimization 28 (2018).
 
-use super::certificate::{Certificate, certify};
+use super::certificate::certify;
 use super::charge::{Charge, Target};
+use super::found::{Found, Goal};
 use super::matrix::WHAT;
 use super::newton::Newton;
 use super::rows::Rows;
@@ -32,29 +33,6 @@ const OF_TOLERANCE: f64 = 0.25;
 /// above what they do.
 const FIRST_OF_SQUARED: f64 = 8.0;
 const FINER: f64 = 0.05;
-
-/// When a method may stop.
-#[derive(Clone, Copy)]
-pub(crate) struct Goal<'a> {
-    /// The gap to be reached.
-    pub tolerance: f64,
-    /// A smaller one that is worth some rounds more.
-    pub aim: f64,
-    /// The most steps.
-    pub most: u64,
-    /// Who is told of steps and gaps.
-    pub tell: &'a (dyn Fn(u64, f64) + Sync),
-}
-
-/// What a method has found.
-pub(crate) struct Found {
-    pub beta: Vec<f64>,
-    /// The sum of beta times rows.
-    pub weights: Vec<f64>,
-    pub certificate: Certificate,
-    pub steps: u64,
-    pub method: Algorithm,
-}
 
 /// Solves by Newton's method, beginning at weights if there are some.
 pub(super) fn solve(
@@ -104,17 +82,6 @@ pub(super) fn solve(
             }
         }
         round = round.next(target, goal);
-    }
-}
-
-impl Found {
-    /// Tells whether there is nothing left to do: the gap is small enough, or steps have run out.
-    pub fn ends(&self, goal: &Goal) -> bool {
-        self.gap() <= goal.tolerance || self.steps >= goal.most
-    }
-
-    fn gap(&self) -> f64 {
-        self.certificate.gap
     }
 }
 

@@ -4,6 +4,7 @@
 //! threads.
 
 use super::matrix::{Dense, Matrix, Part, Sparse, WHAT};
+use super::sweep::Sweep;
 use super::tiles::{self, Tiles};
 use crate::data::{Samples, Values};
 use crate::error::{Polled, Stop};
@@ -25,6 +26,8 @@ pub(crate) struct Rows<'a> {
     entries: f64,
     products: f64,
     norm: f64,
+    samples: &'a Samples,
+    constant: f64,
 }
 
 impl<'a> Rows<'a> {
@@ -48,8 +51,10 @@ impl<'a> Rows<'a> {
             entries,
             products: wide,
             norm: 0.0,
+            samples,
+            constant,
         };
-        rows.norm = rows.largest_norm(samples, constant, stop)?;
+        rows.norm = rows.largest_norm(stop)?;
         Ok(rows)
     }
 
@@ -67,19 +72,39 @@ impl<'a> Rows<'a> {
         self.norm
     }
 
-    fn largest_norm(&self, samples: &Samples, constant: f64, stop: Stop) -> Polled<f64> {
+    fn largest_norm(&self, stop: Stop) -> Polled<f64> {
         let mut squares = vec![0.0f64; self.len.div_ceil(ROWS)];
         let parts = squares.iter_mut().enumerate().collect();
         parallel::try_for_each(parts, self.work(), stop, |_: &mut (), (part, square)| {
-            for row in part * ROWS..self.len.min((part + 1) * ROWS) {
-                let mut sum = 0.0;
-                samples.for_each(row, |_, value| sum += value * value);
-                *square = sum.max(*square);
+            let rows = part * ROWS..self.len.min((part + 1) * ROWS);
+            *square = rows.map(|row| self.squared_norm(row)).fold(0.0, f64::max);
+            Ok(())
+        })?;
+        Ok(squares.into_iter().fold(0.0, f64::max).sqrt())
+    }
+
+    fn squared_norm(&self, row: usize) -> f64 {
+        let mut sum = self.constant * self.constant;
+        self.samples.for_each(row, |_, value| sum += value * value);
+        sum
+    }
+
+    /// Returns the squared norms of all rows.
+    pub fn squared_norms(&self, stop: Stop) -> Polled<Vec<f64>> {
+        let mut squares: Vec<f64> = memory::zeros(self.len, WHAT)?;
+        let parts = squares.chunks_mut(ROWS).enumerate().collect();
+        parallel::try_for_each(parts, self.work(), stop, |_: &mut (), (part, squares)| {
+            for (at, square) in squares.iter_mut().enumerate() {
+                *square = self.squared_norm(part * ROWS + at);
             }
             Ok(())
         })?;
-        let largest = squares.into_iter().fold(0.0, f64::max);
-        Ok((largest + constant * constant).sqrt())
+        Ok(squares)
+    }
+
+    /// Goes over the rows of a sweep.
+    pub(super) fn sweep(&self, sweep: &mut Sweep) {
+        self.matrix.sweep(sweep);
     }
 
     /// Returns the multiplications of a pass over all rows.

@@ -4,6 +4,7 @@
 //! tile, in which the values of a feature stand one after another, and every loop runs over rows.
 
 use super::matrix::{Matrix, Part, WHAT};
+use super::sweep::{RowWise, Sweep};
 use crate::data::Samples;
 use crate::error::{Polled, Stop, poll};
 use crate::simd::{Isa, Real, dispatch, memory, parallel};
@@ -84,6 +85,25 @@ impl<T: Real> Matrix for Tiles<T> {
         }
         Ok(())
     }
+
+    fn sweep(&self, sweep: &mut Sweep) {
+        sweep.go(self);
+    }
+}
+
+impl<T: Real> RowWise for Tiles<T> {
+    fn row_dot(&self, row: usize, weights: &[f64]) -> f64 {
+        let values = self.tile(row / TILE).iter().skip(row % TILE).step_by(TILE);
+        let terms = values.zip(weights);
+        terms.map(|(value, weight)| value.to_f64() * weight).sum()
+    }
+
+    fn row_add(&self, row: usize, factor: f64, sums: &mut [f64]) {
+        let values = self.tile(row / TILE).iter().skip(row % TILE).step_by(TILE);
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum += factor * value.to_f64();
+        }
+    }
 }
 
 dispatch! {
@@ -95,11 +115,10 @@ fn tile_dots_body<T: Real, const FMA: bool>(tile: &[T], weights: &[f64], out: &m
     for (at, out) in out.chunks_mut(LANES).enumerate() {
         let mut sums = [0.0f64; LANES];
         for (column, weight) in tile.chunks_exact(TILE).zip(weights) {
-            let values = &column[at * LANES..][..LANES];
+            let values = &column.as_chunks::<LANES>().0[at];
             for lane in 0..LANES {
-                sums[lane] = values[lane]
-                    .to_f64()
-                    .multiply_add::<FMA>(*weight, sums[lane]);
+                let value = values[lane].to_f64();
+                sums[lane] = value.multiply_add::<FMA>(*weight, sums[lane]);
             }
         }
         out.copy_from_slice(&sums[..out.len()]);
@@ -124,12 +143,14 @@ fn products<T: Real, const FMA: bool, const N: usize>(
     columns: [&[T]; N],
 ) -> [f64; N] {
     let mut sums = [[0.0f64; LANES]; N];
-    for at in (0..TILE).step_by(LANES) {
+    // Arrays of known length: nothing is left to check in the loop.
+    let columns = columns.map(|column| column.as_chunks::<LANES>().0);
+    for (at, factors) in factors.as_chunks::<LANES>().0.iter().enumerate() {
         for n in 0..N {
-            let values = &columns[n][at..][..LANES];
+            let values = &columns[n][at];
             for lane in 0..LANES {
                 let value = values[lane].to_f64();
-                sums[n][lane] = value.multiply_add::<FMA>(factors[at + lane], sums[n][lane]);
+                sums[n][lane] = value.multiply_add::<FMA>(factors[lane], sums[n][lane]);
             }
         }
     }

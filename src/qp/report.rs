@@ -123,6 +123,8 @@ pub enum Algorithm {
     Adatron,
     /// Newton's method in the weights of a linear machine.
     Newton,
+    /// Coordinate descent, of a linear machine with many features.
+    Descent,
     /// The interior-point method, whether or not pair steps went before or after it.
     Interior,
 }
@@ -133,6 +135,7 @@ impl std::fmt::Display for Algorithm {
             Algorithm::Smo => "smo",
             Algorithm::Adatron => "adatron",
             Algorithm::Newton => "newton",
+            Algorithm::Descent => "descent",
             Algorithm::Interior => "interior",
         })
     }

@@ -41,7 +41,8 @@ def test_the_optimum_of_classification_is_scikit_learns(loss, scaling, n_classes
     options = {"loss": loss, "C": 0.3, "class_weight": {0: 2.0}}
     options |= {"fit_intercept": scaling is not None, "intercept_scaling": scaling or 1.0}
     model = LinearSVC(tol=1e-6, **options).fit(X, y, weight)
-    other = svm.LinearSVC(tol=1e-10, max_iter=200000, dual=True, **options).fit(X, y, weight)
+    other = svm.LinearSVC(tol=1e-8, max_iter=200000, dual=True, random_state=0, **options)
+    other.fit(X, y, weight)
     assert model.report_.status == "converged"
     assert model.report_.gap <= 1e-6
     assert model.coef_.shape == other.coef_.shape
@@ -75,13 +76,15 @@ def test_the_optimum_of_regression_is_scikit_learns(loss, epsilon, scaling):
     options = {"loss": loss, "C": 0.5, "epsilon": epsilon}
     options |= {"fit_intercept": scaling is not None, "intercept_scaling": scaling or 1.0}
     model = LinearSVR(tol=1e-6, **options).fit(X, y, weight)
-    other = svm.LinearSVR(tol=1e-10, max_iter=200000, dual=True, **options).fit(X, y, weight)
+    other = svm.LinearSVR(tol=1e-8, max_iter=200000, dual=True, random_state=0, **options)
+    other.fit(X, y, weight)
     assert model.report_.status == "converged"
     assert model.coef_.shape == other.coef_.shape
     best = np.atleast_1d(other.intercept_)[0]
     found = primal(model, model.coef_, model.intercept_[0], X, y, 0.5 * weight)
     expected = primal(model, other.coef_, best, X, y, 0.5 * weight)
     assert found <= expected * (1.0 + 1e-6)
+    assert model.report_.method == "newton"
     # No duality gap: the dual objective is minus the primal one.
     np.testing.assert_allclose(-model.report_.objective, found, rtol=1e-6)
 
@@ -106,13 +109,48 @@ def test_sparse_rows_of_any_index_and_float32_give_the_same(loss):
     assert model.decision_function(single).dtype == np.float32
 
 
-def test_many_sparse_features_take_conjugate_gradients():
-    X = sp.random(300, 3000, density=0.01, format="csr", random_state=0)
-    y = np.arange(300) % 2
-    model = LinearSVC(tol=1e-6).fit(X, y)
-    other = svm.LinearSVC(tol=1e-10, max_iter=100000).fit(X, y)
-    assert model.report_.method == "newton"
+def text(n=300, d=3000, values=None):
+    """More features than equations are made of."""
+    return sp.random(n, d, density=0.01, format="csr", random_state=0, data_rvs=values)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_many_features_go_one_coefficient_at_a_time(loss, dense, n_classes):
+    X, y = text(), np.arange(300) % n_classes
+    rows = X.toarray() if dense else X
+    model = LinearSVC(loss=loss, tol=1e-7, C=2.0).fit(rows, y)
+    other = svm.LinearSVC(loss=loss, tol=1e-10, C=2.0, dual=True, max_iter=100000).fit(X, y)
+    assert model.report_.method == "descent"
+    assert model.report_.gap <= 1e-7
     np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-5)
+    np.testing.assert_allclose(model.intercept_, other.intercept_, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["epsilon_insensitive", "squared_epsilon_insensitive"])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+def test_regressions_of_many_features_go_one_coefficient_at_a_time(loss, epsilon):
+    X = text()
+    y = np.asarray(X[:, :300].sum(axis=1)).ravel() + np.random.default_rng(0).normal(size=300)
+    options = {"loss": loss, "epsilon": epsilon}
+    model = LinearSVR(tol=1e-7, **options).fit(X, y)
+    other = svm.LinearSVR(tol=1e-10, dual=True, max_iter=100000, **options).fit(X, y)
+    assert model.report_.method == "descent"
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_where_sweeps_do_not_end_newtons_method_goes_on(loss):
+    # A common feature that is large beside the others makes all coefficients depend on each other.
+    X = sp.hstack([text(), sp.csr_matrix(np.full((300, 1), 30.0))]).tocsr()
+    y = np.arange(300) % 2
+    model = LinearSVC(loss=loss, C=1.0, tol=1e-7, max_iter=100000).fit(X, y)
+    target = np.where(y == 1, 1.0, -1.0)
+    found = primal(model, model.coef_[0], model.intercept_[0], X, target, 1.0)
+    assert model.report_.status == "converged"
+    assert model.report_.iterations > 400  # more than sweeps are given
+    np.testing.assert_allclose(-model.report_.objective, found, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -30,10 +30,9 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
 
     with y_i = +-1, C_i = C * class weight * sample weight, and loss(t) = max(0, t) ('hinge') or
     max(0, t)^2 ('squared_hinge'). The intercept is penalised, as that of LIBLINEAR; `SVC` has one
-    that is not. Squared losses are minimised by Newton's method in the weights, others by an
-    interior-point method, or pair by pair where there are thousands of features. Training uses all
-    processors, can be interrupted, and stops when the optimality conditions of the dual problem
-    hold to `tol`.
+    that is not. It is solved by Newton's method in the weights, or by coordinate descent where
+    there are more than 1024 features. Training uses all processors, can be interrupted, and stops
+    when the optimality conditions of the dual problem hold to `tol`.
 
     Parameters
     ----------

@@ -127,7 +127,10 @@ impl LinearTraining<'_> {
     /// Trains one machine.
     fn machine(&self, rows: &Rows, target: &Target) -> Result<LinearMachine> {
         let started = Instant::now();
-        let deadline = self.stop.time_limit.and_then(|limit| started.checked_add(limit));
+        let deadline = self
+            .stop
+            .time_limit
+            .and_then(|limit| started.checked_add(limit));
         let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         let stop = || self.monitor.stop() || late();
         let tell = |steps: u64, gap: f64| {
