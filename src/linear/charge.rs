@@ -11,11 +11,10 @@
 //! the dual problem gets a proximal term, C width / 2 (a - centre)^2, which makes bend = width and adds
 //! width times centre to e.
 
-use super::rows::ROWS;
-use crate::simd::{Isa, Real, dispatch, parallel};
+use crate::simd::{Isa, Real, dispatch};
 
 /// Multiplications that take as long as the coefficient of a row.
-const WORK: usize = 32;
+pub(super) const WORK: usize = 32;
 
 /// What rows are to have, and what they cost otherwise.
 #[derive(Clone, Copy)]
@@ -34,6 +33,13 @@ impl Target<'_> {
     /// Returns the largest coefficient of a row as a share of its cost.
     pub fn top(&self) -> f64 {
         if self.squared { f64::INFINITY } else { 1.0 }
+    }
+
+    /// Returns the mean size of a value, 1 if all are zero.
+    pub fn scale(&self) -> f64 {
+        let total: f64 = self.value.iter().map(|value| value.abs()).sum();
+        let mean = total / self.value.len().max(1) as f64;
+        if mean > 0.0 { mean } else { 1.0 }
     }
 
     /// Returns the ridge of the dual problem times the cost.
@@ -93,31 +99,18 @@ impl Charge<'_> {
         }
     }
 
-    /// Writes the coefficients at some values, and the costs of those that would change with the value.
-    pub fn coefficients(&self, values: &[f64], beta: &mut [f64], band: &mut [f64]) {
-        let parts = values.chunks(ROWS).zip(beta.chunks_mut(ROWS));
-        let parts = parts.zip(band.chunks_mut(ROWS)).enumerate().collect();
-        let (shape, work) = (self.shape(), values.len() * WORK);
-        parallel::for_each(parts, work, |_: &mut (), (part, ((values, beta), band))| {
-            let chunk = self.chunk(part * ROWS, values.len());
-            chunk_coefficients::<f64>(self.isa, shape, chunk, values, beta, band);
-        });
+    /// Writes the coefficients of rows from `first` on at their values, and the costs of those that would
+    /// change with the value.
+    pub fn coefficients(&self, first: usize, values: &[f64], beta: &mut [f64], band: &mut [f64]) {
+        let chunk = self.chunk(first, values.len());
+        chunk_coefficients::<f64>(self.isa, self.shape(), chunk, values, beta, band);
     }
 
-    /// Returns sum_i beta_i change_i with the coefficients at values + share * change.
-    pub fn drop(&self, values: &[f64], change: &[f64], share: f64) -> f64 {
-        let mut sums = vec![0.0; values.len().div_ceil(ROWS)];
-        let parts = values.chunks(ROWS).zip(change.chunks(ROWS)).zip(&mut sums);
-        let (shape, work) = (self.shape(), values.len() * WORK);
-        parallel::for_each(
-            parts.enumerate().collect(),
-            work,
-            |_: &mut (), (part, ((values, change), sum))| {
-                let chunk = self.chunk(part * ROWS, values.len());
-                *sum = chunk_drop::<f64>(self.isa, shape, chunk, values, change, share);
-            },
-        );
-        sums.iter().sum()
+    /// Returns the sum of beta_i change_i over rows from `first` on, with the coefficients at
+    /// values + share * change.
+    pub fn drop(&self, first: usize, values: &[f64], change: &[f64], share: f64) -> f64 {
+        let chunk = self.chunk(first, values.len());
+        chunk_drop::<f64>(self.isa, self.shape(), chunk, values, change, share)
     }
 }
 
@@ -145,6 +138,7 @@ dispatch! {
 }
 
 #[inline(always)]
+#[allow(clippy::extra_unused_type_parameters, reason = "dispatch! gives one")]
 fn chunk_coefficients_body<T: Real, const FMA: bool>(
     shape: Shape,
     chunk: Chunk,
@@ -184,6 +178,7 @@ dispatch! {
 }
 
 #[inline(always)]
+#[allow(clippy::extra_unused_type_parameters, reason = "dispatch! gives one")]
 fn chunk_drop_body<T: Real, const FMA: bool>(
     shape: Shape,
     chunk: Chunk,
@@ -218,8 +213,8 @@ fn add_drop<const CLASSES: bool>(
     let mut sums = [0.0; LANES];
     let whole = n - n % LANES;
     for first in (0..whole).step_by(LANES) {
-        for lane in 0..LANES {
-            sums[lane] += term(first + lane);
+        for (lane, sum) in sums.iter_mut().enumerate() {
+            *sum += term(first + lane);
         }
     }
     sums.iter().sum::<f64>() + (whole..n).map(term).sum::<f64>()

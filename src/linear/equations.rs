@@ -33,7 +33,9 @@ impl Equations {
         if n > FACTORED {
             return conjugate(rows, band, scale, gradient, stop);
         }
-        self.hold(rows, band, stop)?;
+        if !rows.are_short() {
+            self.change(rows, band, stop)?;
+        }
         let mut matrix: Vec<f64> =
             memory::collected(self.gram.iter().map(|value| scale * value), WHAT)?;
         for at in 0..n {
@@ -51,9 +53,14 @@ impl Equations {
         }
     }
 
+    /// Takes the Gram matrix of a band.
+    pub fn hold(&mut self, gram: Vec<f64>) {
+        self.gram = gram;
+    }
+
     /// Makes the Gram matrix that of a band: by the rows that it lacks and those that it has too many, if
     /// they are fewer.
-    fn hold(&mut self, rows: &Rows, band: &[f64], stop: Stop) -> Polled<()> {
+    fn change(&mut self, rows: &Rows, band: &[f64], stop: Stop) -> Polled<()> {
         let used = band.iter().filter(|factor| **factor != 0.0).count();
         let changes = || band.iter().zip(&self.held);
         let changed = changes().filter(|(new, old)| new != old).count();

@@ -22,6 +22,8 @@ use crate::simd::{Isa, memory};
 
 /// Rounds after which the method gives up: it takes up to 10.
 const ROUNDS: usize = 40;
+/// The first width where the method begins near the optimum, as a share of what it is elsewhere.
+const AFTER_GUESS: f64 = 0.04;
 /// By how much the proximal term weakens.
 const WEAKER: f64 = 5.0;
 /// The least width as a share of the tolerance: less would only cost digits.
@@ -43,9 +45,9 @@ pub(super) fn solve(
     stop: Stop,
 ) -> Polled<Found> {
     let mut centre: Vec<f64> = memory::zeros(rows.len(), WHAT)?;
+    let mut round = Round::first(target, start.is_some(), goal);
     let mut newton = Newton::new(rows, start, stop)?;
     let mut best: Option<Found> = None;
-    let mut round = Round::first(target, goal);
     loop {
         let charge = Charge {
             target,
@@ -93,7 +95,7 @@ struct Round {
 }
 
 impl Round {
-    fn first(target: &Target, goal: Goal) -> Self {
+    fn first(target: &Target, guessed: bool, goal: Goal) -> Self {
         if target.squared {
             return Round {
                 number: 1,
@@ -101,10 +103,9 @@ impl Round {
                 exactness: FIRST_OF_SQUARED * goal.tolerance,
             };
         }
-        // At first every error counts: the width is that of the values themselves.
-        let total: f64 = target.value.iter().map(|value| value.abs()).sum();
-        let mean = total / target.value.len().max(1) as f64;
-        Round::wide(1, if mean > 0.0 { mean } else { 1.0 }, goal)
+        // From zero every error counts: the width is that of the values themselves.
+        let share = if guessed { AFTER_GUESS } else { 1.0 };
+        Round::wide(1, share * target.scale(), goal)
     }
 
     fn wide(number: usize, width: f64, goal: Goal) -> Self {

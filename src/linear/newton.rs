@@ -22,12 +22,12 @@
 //! Keerthi, DeCoste: A modified finite Newton method for fast solution of large scale linear SVMs, Journal
 //! of Machine Learning Research 6 (2005).
 
-use super::charge::Charge;
+use super::charge::{Charge, WORK};
 use super::equations::Equations;
-use super::matrix::{WHAT, dot};
-use super::rows::Rows;
+use super::matrix::{Part, WHAT, dot};
+use super::rows::{self, ROWS, Rows};
 use crate::error::{Polled, Stop, poll};
-use crate::simd::memory;
+use crate::simd::{memory, parallel};
 
 /// The share of its first slope at which a line counts as searched, after so many steps and before, and
 /// how often it is looked at.
@@ -79,10 +79,10 @@ impl<'a> Newton<'a> {
     /// for so many steps altogether.
     pub fn minimise(&mut self, charge: &Charge, tolerance: f64, most: u64) -> Polled<()> {
         let begun = self.steps;
+        let mut share = 0.0;
         loop {
             poll(self.stop)?;
-            charge.coefficients(&self.values, &mut self.beta, &mut self.band);
-            self.sums = self.rows.combined(&self.beta, self.stop)?;
+            self.evaluate(charge, share)?;
             let terms = self.weights.iter().zip(&self.sums);
             let gradient: Vec<f64> = terms.map(|(w, sum)| w - sum).collect();
             let off = dot(&gradient, &gradient).sqrt() * self.rows.norm();
@@ -90,34 +90,104 @@ impl<'a> Newton<'a> {
                 return Ok(());
             }
             let scale = 1.0 / charge.bend();
-            let (rows, stop) = (self.rows, self.stop);
-            let step = self
-                .equations
-                .solve(rows, &self.band, scale, &gradient, stop)?;
-            rows.times(&step, &mut self.change, stop)?;
+            let equations = &mut self.equations;
+            let step = equations.solve(self.rows, &self.band, scale, &gradient, self.stop)?;
+            let full = self.look_ahead(charge, &step)?;
             let flat = match self.steps < begun + EARLY {
                 true => NEARLY_FLAT,
                 false => FLAT,
             };
-            let share = Line {
+            let line = Line {
                 charge,
                 values: &self.values,
                 change: &self.change,
                 along: dot(&self.weights, &step),
                 square: dot(&step, &step),
-            }
-            .minimum(dot(&gradient, &step), flat);
+            };
+            share = line.minimum(dot(&gradient, &step), full, flat);
             if share <= 0.0 || !share.is_finite() {
                 return Ok(());
             }
             for (weight, step) in self.weights.iter_mut().zip(&step) {
                 *weight += share * step;
             }
-            for (value, change) in self.values.iter_mut().zip(&self.change) {
-                *value += share * change;
-            }
             self.steps += 1;
         }
+    }
+
+    /// Takes a share of the last step, and finds coefficients, band and sums there: all in one pass over
+    /// the rows, with the Gram matrix of the band where rows are so short that it costs little more.
+    fn evaluate(&mut self, charge: &Charge, share: f64) -> Polled<()> {
+        let (rows, stop) = (self.rows, self.stop);
+        let columns = rows.columns();
+        let squares = if rows.are_short() {
+            columns * columns
+        } else {
+            0
+        };
+        let size = columns + squares;
+        let part_rows = rows.part_rows(size);
+        let parts = rows.len().div_ceil(part_rows).max(1);
+        let mut results: Vec<f64> = memory::zeros(parts * size, WHAT)?;
+        let chunks = (self
+            .values
+            .chunks_mut(part_rows)
+            .zip(self.change.chunks(part_rows)))
+        .zip(
+            self.beta
+                .chunks_mut(part_rows)
+                .zip(self.band.chunks_mut(part_rows)),
+        )
+        .zip(results.chunks_mut(size));
+        parallel::try_for_each(
+            chunks.enumerate().collect(),
+            rows.work() + rows.len() * WORK,
+            stop,
+            |_: &mut (), (part, (((values, change), (beta, band)), result))| {
+                let (sums, gram) = result.split_at_mut(columns);
+                let pieces = (values.chunks_mut(ROWS).zip(change.chunks(ROWS)))
+                    .zip(beta.chunks_mut(ROWS).zip(band.chunks_mut(ROWS)));
+                for (piece, ((values, change), (beta, band))) in pieces.enumerate() {
+                    let first = part * part_rows + piece * ROWS;
+                    for (value, change) in values.iter_mut().zip(change) {
+                        *value += share * change;
+                    }
+                    charge.coefficients(first, values, beta, band);
+                    rows.matrix().combine(first, beta, sums);
+                    if squares > 0 {
+                        let factors = &*band;
+                        rows.matrix().gram(Part { first, factors }, gram, stop)?;
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        let mut total = rows::added(results, size);
+        if squares > 0 {
+            self.equations.hold(total.split_off(columns));
+        }
+        self.sums = total;
+        Ok(())
+    }
+
+    /// Finds how values change by a step, and the sum of beta_i change_i at its end.
+    fn look_ahead(&mut self, charge: &Charge, step: &[f64]) -> Polled<f64> {
+        let rows = self.rows;
+        let mut drops = vec![0.0; rows.len().div_ceil(ROWS)];
+        let chunks = self.change.chunks_mut(ROWS).zip(self.values.chunks(ROWS));
+        let chunks = chunks.zip(&mut drops).enumerate().collect();
+        let work = rows.work() + rows.len() * WORK;
+        parallel::try_for_each(
+            chunks,
+            work,
+            self.stop,
+            |_: &mut (), (part, ((change, values), drop))| {
+                rows.matrix().dots(part * ROWS, step, change);
+                *drop = charge.drop(part * ROWS, values, change, 1.0);
+                Ok(())
+            },
+        )?;
+        Ok(drops.iter().sum())
     }
 }
 
@@ -134,16 +204,29 @@ struct Line<'a> {
 impl Line<'_> {
     /// Returns the slope of P after a share of the step.
     fn slope(&self, share: f64) -> f64 {
-        self.along + share * self.square - self.charge.drop(self.values, self.change, share)
+        let mut drops = vec![0.0; self.values.len().div_ceil(ROWS)];
+        let parts = self.values.chunks(ROWS).zip(self.change.chunks(ROWS));
+        let parts = parts.zip(&mut drops).enumerate().collect();
+        let work = self.values.len() * WORK;
+        parallel::for_each(
+            parts,
+            work,
+            |_: &mut (), (part, ((values, change), drop))| {
+                *drop = self.charge.drop(part * ROWS, values, change, share);
+            },
+        );
+        self.along + share * self.square - drops.iter().sum::<f64>()
     }
 
-    /// Returns a share at which the slope, which never falls, is zero up to a share of the first.
-    fn minimum(&self, first: f64, flat: f64) -> f64 {
+    /// Returns a share at which the slope, which never falls, is zero up to a share of the first; `full` is
+    /// the sum of beta_i change_i at the end of the step.
+    fn minimum(&self, first: f64, full: f64, flat: f64) -> f64 {
         if first >= 0.0 {
             return 0.0;
         }
         let enough = -flat * first;
-        let (mut low, mut high) = ((0.0, first), (1.0, self.slope(1.0)));
+        let last = self.along + self.square - full;
+        let (mut low, mut high) = ((0.0, first), (1.0, last));
         while high.1 < -enough && high.0 < 1e6 {
             (low, high) = (high, (2.0 * high.0, self.slope(2.0 * high.0)));
         }

@@ -7,7 +7,7 @@ use super::matrix::{Dense, Matrix, Part, Sparse, WHAT};
 use super::sweep::Sweep;
 use super::tiles::{self, Tiles};
 use crate::data::{Samples, Values};
-use crate::error::{Polled, Stop};
+use crate::error::{Polled, Result, Stop};
 use crate::simd::{Isa, Real, memory, parallel};
 
 /// Rows a thread takes at a time: a multiple of a tile.
@@ -15,6 +15,8 @@ pub(super) const ROWS: usize = 2 * tiles::TILE;
 /// Bytes that the results of parts may take, and the most parts there are.
 const PART_BYTES: usize = 1 << 25;
 const MOST_PARTS: usize = 32;
+/// Features up to which a Gram matrix of all rows takes about as long as reading them.
+const SHORT: usize = 24;
 /// Multiplications that take as long as reading one value of a row.
 const WORK_PER_VALUE: usize = 4;
 
@@ -26,6 +28,7 @@ pub(crate) struct Rows<'a> {
     entries: f64,
     products: f64,
     norm: f64,
+    short: bool,
     samples: &'a Samples,
     constant: f64,
 }
@@ -51,6 +54,7 @@ impl<'a> Rows<'a> {
             entries,
             products: wide,
             norm: 0.0,
+            short: samples.is_packed_dense() && columns <= SHORT,
             samples,
             constant,
         };
@@ -65,6 +69,12 @@ impl<'a> Rows<'a> {
     /// Returns the number of features, the constant among them.
     pub fn columns(&self) -> usize {
         self.columns
+    }
+
+    /// Returns a copy of every so many rows, and their constant feature.
+    pub(super) fn sampled(&self, every: usize) -> Result<(Samples, f64)> {
+        let picked: Vec<usize> = (0..self.len).step_by(every).collect();
+        Ok((self.samples.select(&picked)?, self.constant))
     }
 
     /// Returns the largest norm of a row.
@@ -123,9 +133,7 @@ impl<'a> Rows<'a> {
 
     /// Returns the sum of multiples of rows.
     pub fn combined(&self, factors: &[f64], stop: Stop) -> Polled<Vec<f64>> {
-        // A part is worth its zeros only if it has as many entries.
-        let worth = (self.len as f64 * self.entries) as usize / (4 * self.columns);
-        let rows = self.part_rows(self.columns, worth);
+        let rows = self.part_rows(self.columns);
         self.in_parts(rows, self.columns, self.work(), stop, |first, sums| {
             let end = self.len.min(first + rows);
             self.matrix.combine(first, &factors[first..end], sums);
@@ -148,18 +156,33 @@ impl<'a> Rows<'a> {
         let size = self.columns * self.columns;
         let used = factors.iter().filter(|factor| **factor != 0.0).count();
         let work = used.saturating_mul(self.products as usize);
-        let rows = self.part_rows(size, work / (8 * size));
+        let rows = self.parts_of(size, work / (8 * size));
         self.in_parts(rows, size, work, stop, |first, gram| {
             let factors = &factors[first..self.len.min(first + rows)];
             self.matrix.gram(Part { first, factors }, gram, stop)
         })
     }
 
-    /// Returns the rows of a part whose result is so many numbers, of which at most so many parts pay.
-    fn part_rows(&self, size: usize, worth: usize) -> usize {
+    /// Returns the rows of a part whose result is so many numbers.
+    pub(super) fn part_rows(&self, size: usize) -> usize {
+        // A part is worth its zeros only if it has as many entries.
+        let entries = (self.len as f64 * self.entries) as usize;
+        self.parts_of(size, entries / (4 * size))
+    }
+
+    /// Returns the rows of a part, of which at most so many are worth their result.
+    fn parts_of(&self, size: usize, worth: usize) -> usize {
         let parts = (PART_BYTES / (8 * size)).min(worth).clamp(1, MOST_PARTS);
-        let rows = self.len.div_ceil(parts).max(ROWS);
-        rows.next_multiple_of(ROWS)
+        self.len.div_ceil(parts).max(ROWS).next_multiple_of(ROWS)
+    }
+
+    pub(super) fn matrix(&self) -> &dyn Matrix {
+        &*self.matrix
+    }
+
+    /// Tells whether the Gram matrix of all rows takes about as long as reading them.
+    pub(super) fn are_short(&self) -> bool {
+        self.short
     }
 
     /// Adds up what parts of the rows give, one after another.
@@ -177,13 +200,18 @@ impl<'a> Rows<'a> {
         parallel::try_for_each(chunks, work, stop, |_: &mut (), (part, sums)| {
             add(part * rows, sums)
         })?;
-        let (first, rest) = sums.split_at_mut(size);
-        for part in rest.chunks(size) {
-            first.iter_mut().zip(part).for_each(|(s, v)| *s += v);
-        }
-        sums.truncate(size);
-        Ok(sums)
+        Ok(added(sums, size))
     }
+}
+
+/// Adds up vectors that are stored one after another.
+pub(super) fn added(mut vectors: Vec<f64>, size: usize) -> Vec<f64> {
+    let (first, rest) = vectors.split_at_mut(size);
+    for part in rest.chunks(size) {
+        first.iter_mut().zip(part).for_each(|(s, v)| *s += v);
+    }
+    vectors.truncate(size);
+    vectors
 }
 
 /// Returns rows as they are best read.

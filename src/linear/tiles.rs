@@ -188,8 +188,8 @@ fn tile_gram_body<T: Real, const FMA: bool>(tile: &[T], factors: &[f64; TILE], g
             }
             other += TOGETHER;
         }
-        for other in other..=at {
-            row[other] += products::<T, FMA, 1>(&weighted, [column(other)])[0];
+        for (other, entry) in row.iter_mut().enumerate().take(at + 1).skip(other) {
+            *entry += products::<T, FMA, 1>(&weighted, [column(other)])[0];
         }
     }
 }
