@@ -88,10 +88,27 @@ fn every_machine_is_that_of_pair_steps() {
         y: &y,
         weight: &weight,
     };
-    let kernel = Kernel::linear();
+    for kernel in kernels_with_features() {
+        let x = x.view();
+        assert_machines_agree(&kernel, x, given);
+    }
+}
+
+/// Kernels with few features, of rows of five numbers.
+fn kernels_with_features() -> [Kernel; 3] {
+    let quadratic = || Kernel::polynomial(0.1, 1.0, 2);
+    let scaled = Kernel::Scaled(0.5, Box::new(Kernel::linear()));
+    [
+        Kernel::linear(),
+        quadratic(),
+        Kernel::Sum(vec![scaled, Kernel::polynomial(0.05, 0.0, 3)]),
+    ]
+}
+
+fn assert_machines_agree(kernel: &Kernel, x: ndarray::ArrayView2<f64>, given: Given) {
     for machine in all() {
         let fit = |smo: Smo| {
-            let model = machine.fit(&kernel, smo, x.view(), given, &Unwatched);
+            let model = machine.fit(kernel, smo, x, given, &Unwatched);
             model.expect("a model")
         };
         let (found, expected) = (
@@ -106,7 +123,7 @@ fn every_machine_is_that_of_pair_steps() {
         assert!(report.iterations < ITERATIONS, "{machine:?}: {report:?}");
         let error = (report.objective - other.objective).abs();
         assert!(error <= 1e-8 * (1.0 + other.objective.abs()), "{machine:?}");
-        let (f, g) = (found.decide(x.view()), expected.decide(x.view()));
+        let (f, g) = (found.decide(x), expected.decide(x));
         for (f, g) in f.expect("values").iter().zip(g.expect("values")) {
             assert!(
                 (f - g).abs() <= 1e-5 * (1.0 + g.abs()),

@@ -24,7 +24,7 @@ pub(crate) use cache::CHUNK;
 #[doc(hidden)]
 pub use cache::RowCache;
 pub(crate) use cached::{CachedRows, Change, SMALL_PROBLEM, Traffic, add_in_parallel};
-pub(crate) use features::Features;
+pub(crate) use features::{Features, Scratch as FeatureScratch};
 pub(crate) use held::HeldRows;
 pub use kernel_matrix::KernelMatrix;
 pub use kernel_rows::KernelRows;

@@ -48,9 +48,10 @@ fit_intercept : bool or 'penalized', default=True
     True for a constant b that costs nothing, False for b = 0. 'penalized' treats b as one more
     weight: b^2 / 2 is added to the objective, which is the same as adding 1 to the kernel.
 solver : {'smo', 'interior', 'adatron'}, default='smo'
-    The training algorithm: sequential minimal optimisation, which for a linear kernel hands over to
-    an interior-point method where that is faster; that method at once ('interior', with other
-    kernels the same as 'smo'); or the Kernel-Adatron, which updates one coefficient after another,
+    The training algorithm: sequential minimal optimisation, which for a linear kernel, a polynomial
+    one of few features and low degree, and their sums and products hands over to an interior-point
+    method where that is faster; that method at once ('interior', with other kernels the same as
+    'smo'); or the Kernel-Adatron, which updates one coefficient after another,
     in an order drawn anew for every epoch (the same in every run). All reach the same solution, to
     the same `tol`; `report_` says which `method` did. The iterations of 'adatron' are epochs.
 eta : float, default=1.0

@@ -18,7 +18,7 @@
 //! another, so that results do not depend on the number of threads.
 
 use crate::error::{Polled, Stop};
-use crate::matrix::Features;
+use crate::matrix::{FeatureScratch as Scratch, Features};
 use crate::qp::problem::Constraint;
 use crate::simd::gram::{self, TILE};
 use crate::simd::{Isa, add_multiple, cholesky, inner_product, memory, parallel};
@@ -74,9 +74,9 @@ impl<'a> Design<'a> {
     }
 
     /// Writes the row of a variable.
-    fn copy(&self, variable: usize, row: &mut [f64]) {
+    fn copy(&self, variable: usize, row: &mut [f64], scratch: &mut Scratch) {
         let (features, sums) = row.split_at_mut(self.features());
-        self.features.copy(variable, features);
+        self.features.copy(variable, features, scratch);
         sums.fill(0.0);
         if let Some(sum) = sums.get_mut(self.constraint.group(variable)) {
             *sum = 1.0;
@@ -94,10 +94,10 @@ impl<'a> Design<'a> {
             chunks.collect(),
             work,
             stop,
-            |row: &mut Vec<f64>, (part, (vector, sums))| {
+            |(row, scratch): &mut (Vec<f64>, Scratch), (part, (vector, sums))| {
                 row.resize(width, 0.0);
                 for (i, &factor) in vector.iter().enumerate().filter(|(_, v)| **v != 0.0) {
-                    self.copy(part * rows + i, row);
+                    self.copy(part * rows + i, row, scratch);
                     add_multiple(self.isa, factor, row, sums);
                 }
                 Ok(())
@@ -111,14 +111,20 @@ impl<'a> Design<'a> {
         let width = self.columns();
         let work = out.len() * width * WORK_PER_VALUE;
         let chunks = out.chunks_mut(ROWS).enumerate().collect();
-        parallel::try_for_each(chunks, work, stop, |row: &mut Vec<f64>, (part, out)| {
-            row.resize(width, 0.0);
-            for (i, out) in out.iter_mut().enumerate() {
-                self.copy(part * ROWS + i, row);
-                *out = inner_product(self.isa, row, vector);
-            }
-            Ok(())
-        })
+        type Buffers = (Vec<f64>, Scratch);
+        parallel::try_for_each(
+            chunks,
+            work,
+            stop,
+            |(row, scratch): &mut Buffers, (part, out)| {
+                row.resize(width, 0.0);
+                for (i, out) in out.iter_mut().enumerate() {
+                    self.copy(part * ROWS + i, row, scratch);
+                    *out = inner_product(self.isa, row, vector);
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Returns the factor of the normal matrix at the diagonal D, and H' D rho; None if rounding has made
@@ -164,12 +170,12 @@ impl<'a> Design<'a> {
         let mut grams: Vec<f64> = memory::zeros(parts * width * width, WHAT)?;
         let chunks = grams.chunks_mut(width * width).enumerate().collect();
         let work = self.variables * width * width;
-        type Buffers = (Vec<f64>, Vec<f64>, gram::Scratch);
+        type Buffers = (Vec<f64>, Vec<f64>, gram::Scratch, Scratch);
         parallel::try_for_each(
             chunks,
             work,
             stop,
-            |(tile, weights, scratch): &mut Buffers, (part, gram)| {
+            |(tile, weights, scratch, terms): &mut Buffers, (part, gram)| {
                 let end = self.variables.min((part + 1) * rows);
                 let mut variables = (part * rows..end).filter(|&i| diagonal[i] > 0.0).peekable();
                 memory::resize(tile, TILE * width, WHAT)?;
@@ -178,7 +184,7 @@ impl<'a> Design<'a> {
                     weights.clear();
                     for i in variables.by_ref().take(TILE) {
                         let row = &mut tile[weights.len() * width..][..width];
-                        self.copy(i, &mut row[..width - 1]);
+                        self.copy(i, &mut row[..width - 1], terms);
                         row[width - 1] = rho[i];
                         weights.push(diagonal[i]);
                     }
