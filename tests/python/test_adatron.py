@@ -212,7 +212,7 @@ def test_going_on_is_cheaper_than_beginning_again():
 
 @pytest.mark.parametrize("loss", HINGES)
 @pytest.mark.parametrize("C", [2.0, np.inf])
-def test_the_bound_is_that_of_the_margin(C, loss):
+def test_the_estimate_is_that_of_margin_and_losses(C, loss):
     X, y = load_sonar(return_X_y=True)
     path = sigma_path(X, y, sigmas=[0.5], C=C, loss=loss, tol=1e-6)
     kernel = RBF(sigma=0.5)
@@ -221,12 +221,17 @@ def test_the_bound_is_that_of_the_margin(C, loss):
     K = kernel(X[model.support_], X[model.support_])
     squared_norm = beta @ K @ beta
     assert path.margins[0] == pytest.approx(squared_norm**-0.5, rel=1e-4)
-    assert path.bounds[0] == pytest.approx(squared_norm / len(X), rel=1e-4)
+    slack = np.maximum(
+        0.0, 1.0 - np.where(y == model.classes_[1], 1, -1) * model.decision_function(X)
+    )
+    losses = 0.0 if np.isinf(C) else (slack ** (1 if loss == "hinge" else 2)).sum()
+    assert path.bounds[0] == pytest.approx((squared_norm + losses) / len(X), rel=1e-4)
     if np.isinf(C):
         assert path.margins[0] == pytest.approx(np.abs(beta).sum() ** -0.5, rel=1e-4)
     sphere = sigma_path(X, y, sigmas=[0.5], C=C, loss=loss, tol=1e-6, radius="svdd")
     radius = SVDD(kernel=kernel, nu=1.0 / len(X), tol=1e-6).fit(X).radius_
-    assert sphere.bounds[0] == pytest.approx(path.bounds[0] * radius**2, rel=1e-3)
+    expected = (squared_norm * radius**2 + losses) / len(X)
+    assert sphere.bounds[0] == pytest.approx(expected, rel=1e-3)
 
 
 def test_paths_are_for_two_classes_and_positive_widths():

@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mercer import SVC
 from mercer.datasets import make_checkerboard
-from mercer.plots import decision_boundary
+from mercer.model_selection import GridSearchCV
+from mercer.plots import decision_boundary, reliability, search
 
 mpl.use("Agg")
 
@@ -122,3 +123,46 @@ def test_without_matplotlib_the_error_says_what_to_install(board, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"pip install mercer\[demo\]"):
         decision_boundary(model, *board)
+
+
+def test_search_shows_every_pair_and_marks_the_best(board):
+    grid = {"C": [1.0, 10.0, 100.0], "gamma": [0.5, 2.0]}
+    found = GridSearchCV(SVC(), grid, cv=3).fit(*board)
+    ax = search(found, ax=Figure().subplots())
+    ax.figure.canvas.draw()
+    scores = found.cv_results_["mean_test_score"].reshape(3, 2)
+    np.testing.assert_array_equal(ax.images[0].get_array(), scores)
+    (star,) = ax.lines
+    at = int(star.get_ydata()[0]), int(star.get_xdata()[0])
+    assert scores[at] == found.best_score_
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("gamma", "C")
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["1", "10", "100"]
+
+
+def test_search_takes_the_best_of_other_parameters_and_pipelines(board):
+    pipeline = make_pipeline(StandardScaler(), SVC())
+    grid = {"svc__C": [1.0, 10.0], "svc__gamma": [0.5, 2.0], "svc__shrinking": [True, False]}
+    found = GridSearchCV(pipeline, grid, cv=3).fit(*board)
+    ax = search(found, ax=Figure().subplots())
+    assert np.nanmax(ax.images[0].get_array()) == found.best_score_
+    one = GridSearchCV(SVC(), {"C": [1.0, 10.0]}, cv=3).fit(*board)
+    with pytest.raises(ValueError, match="two numeric parameters"):
+        search(one)
+
+
+def test_reliability_compares_what_is_said_with_what_is_right(board):
+    X, y = board
+    model = SVC(C=10.0, gamma=2.0, probability=True).fit(X[::2], y[::2])
+    ax = reliability(model, X[1::2], y[1::2], bins=4, ax=Figure().subplots())
+    diagonal, curve = ax.lines
+    assert diagonal.get_xdata()[0] == 0.5
+    said, right = curve.get_xdata(), curve.get_ydata()
+    assert len(said) == 4
+    assert (np.diff(said) >= 0).all()
+    # Bins of equal numbers: their mean is that of all rows.
+    assert np.mean(right) == pytest.approx(model.score(X[1::2], y[1::2]))
+    assert np.mean(said) == pytest.approx(model.predict_proba(X[1::2]).max(axis=1).mean())
+    with pytest.raises(ValueError, match="bins must be at least 1"):
+        reliability(model, X, y, bins=0)
+    with pytest.raises(ValueError, match="one label for each row"):
+        reliability(model, X, y[:3])

@@ -1,4 +1,4 @@
-"""The width of a Gaussian kernel, chosen by a bound on the error."""
+"""The width of a Gaussian kernel, chosen by an estimate of the error."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,7 +30,8 @@ class SigmaPath:
     widths : ndarray of shape (n_widths,)
         The widths sigma, ascending.
     bounds : ndarray of shape (n_widths,)
-        R^2 / (m margin^2), a bound on the error; NaN where the solver did not converge.
+        R^2 / (m margin^2) plus the mean loss of the rows: an estimate of the error, up to a factor,
+        and no more. NaN where the solver did not converge.
     margins : ndarray of shape (n_widths,)
         The margins 1 / |w|.
     epochs : ndarray of shape (n_widths,)
@@ -50,7 +51,7 @@ class SigmaPath:
 
     @property
     def best_width(self) -> float:
-        """The width with the lowest bound."""
+        """The width with the lowest estimate."""
         if np.isnan(self.bounds).all():
             raise ValueError("no width converged: raise max_iter, max_time or tol, or lower C")
         return float(self.widths[np.nanargmin(self.bounds)])
@@ -77,8 +78,9 @@ def sigma_path(
 
     The margin depends continuously on the width sigma of the kernel exp(-|x - z|^2 / (2 sigma^2)),
     so the coefficients for one width are almost right for the next, and the Kernel-Adatron starts
-    from them. The bound R^2 / (m margin^2) on the error tells which width to choose, without
-    held-out data.
+    from them. The estimate R^2 / (m margin^2) of the error tells which width to choose, without
+    held-out data. For a hard margin it follows from a bound; with a finite C the mean loss of the
+    rows is added, without which ever wider kernels would seem ever better.
 
     Parameters
     ----------
@@ -188,7 +190,11 @@ def _figures(
     # The dual objective is |w|^2 / 2 + ridge |beta|^2 / 2 - sum |beta|.
     squared_norm = 2.0 * (report.objective + np.abs(coefficients).sum())
     squared_norm -= ridge * (coefficients**2).sum()
-    bound = squared_radius * squared_norm / n_rows if report.status == "converged" else np.nan
+    # At the optimum minus the dual objective is |w|^2 / 2 + C times the losses.
+    losses = max(0.0, -report.objective - 0.5 * squared_norm) / float(machine.C)
+    bound = (squared_radius * squared_norm + losses) / n_rows
+    if report.status != "converged":
+        bound = np.nan
     margin = 1.0 / np.sqrt(squared_norm) if squared_norm > 0.0 else np.inf
     n_support = len(machine.support_)
     return bound, margin, report.iterations, n_support, report.kernel_evaluations
