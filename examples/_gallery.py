@@ -14,12 +14,15 @@ from sklearn.model_selection import train_test_split
 _DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-def load(name: str) -> tuple[np.ndarray, ...]:
-    """Read a set that is not bundled: (X, y), or (X_train, y_train, X_test, y_test)."""
+def load(name: str, rows: str = "X") -> tuple[np.ndarray, ...]:
+    """Read a set that is not bundled: (X, y), or (X_train, y_train, X_test, y_test).
+
+    Rows may go by another name in the file than X.
+    """
     path = Path(os.environ.get("MERCER_DATA", _DATA)) / f"{name}.npz"
     if not path.is_file():
         sys.exit(f"no data set {path}: set MERCER_DATA to the folder that has {path.name}")
-    keys = ("X", "y"), ("X_train", "y_train", "X_test", "y_test")
+    keys = (rows, "y"), ("X_train", "y_train", "X_test", "y_test")
     with np.load(path) as arrays:
         return tuple(arrays[key] for key in keys["X_train" in arrays])
 
