@@ -320,8 +320,8 @@ class BaseKernelMachine(KernelParameters):
         elif status == "precision":
             message = (
                 f"Solver cannot reach tol={self.tol:g}: at this scale float64 is too coarse. The "
-                f"gap is at most {self.report_.gap:.3g}. Consider pre-processing your data with "
-                "StandardScaler or MinMaxScaler, a smaller C or a larger tol."
+                f"gap is at most {self.report_.gap:.3g}.{self._verdict()} Consider pre-processing "
+                "your data with StandardScaler or MinMaxScaler, a smaller C or a larger tol."
             )
         else:
             limit = "max_time" if status == "time_limit" else "max_iter"
