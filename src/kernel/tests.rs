@@ -854,10 +854,10 @@ proptest! {
             0 if zero > 1 => 0.0,
             _ => f64::from(noise(seed, i, j) as f32),
         };
-        let left = Data::from_fn(rows, dim, value(seed));
-        let right = Data::from_fn(columns, dim, value(seed + 1));
-        let [strided_left, strided_right] = [&left, &right].map(|data| strided(data, layout));
         let kernel = &kernels()[which % kernels().len()];
+        let left = Data::from_fn(rows, dim, value(seed)).suited_to(kernel);
+        let right = Data::from_fn(columns, dim, value(seed + 1)).suited_to(kernel);
+        let [strided_left, strided_right] = [&left, &right].map(|data| strided(data, layout));
         for isa in Isa::available() {
             let packed = new_columns::<f64>(kernel, &strided_right, isa);
             compare(kernel, &left, &right, false, &fill(&packed, &strided_left, 0..columns));

@@ -42,9 +42,9 @@ mod tests {
         let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]; // two rows
         let b = [1.0, 0.0, -1.0];
         assert_eq!(cross(&a, &b, 3), [-2.0, -2.0]);
-        let mut out = [1.0; 6];
+        let mut out = [1.0; 3];
         add_product(&mut out, &[2.0, -1.0], &a, 2, 1.0); // one row times two
-        assert_eq!(out[..3], [-1.0, 0.0, 1.0]);
+        assert_eq!(out, [-1.0, 0.0, 1.0]);
         assert_eq!(transposed(&a, 3), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 }

@@ -62,6 +62,7 @@ pub(super) fn largest(
     let mut next = random(order * space.block, wanted.seed)?;
     space.orthonormalise(&mut next);
     let most = wanted.passes.unwrap_or(MOST_PASSES);
+    let mut closed = None;
     for pass in 1.. {
         poll(stop)?;
         let count = next.len() / order;
@@ -71,8 +72,12 @@ pub(super) fn largest(
         space.remove(&mut image);
         let scale = ritz.values[0].abs();
         let coupling = space.next_block(&mut image, scale);
-        let full = space.len() >= order || image.is_empty();
-        let converged = full || space.residuals_are_small(&ritz, &coupling, count, wanted);
+        let ends = image.is_empty();
+        if ends && space.len() < order && !is_repeated(&mut closed, &ritz, wanted.count) {
+            image = space.fresh_block(wanted.seed + pass as u64)?;
+        }
+        let full = image.is_empty();
+        let converged = full || !ends && space.residuals_are_small(&ritz, &coupling, count, wanted);
         if (converged && !wanted.fixed) || full || pass >= most {
             return Ok(Found {
                 eigen: space.vectors(&ritz, wanted.count.min(space.len()))?,
@@ -85,6 +90,25 @@ pub(super) fn largest(
         next = image;
     }
     unreachable!("the number of passes is limited")
+}
+
+/// Tells whether the wanted eigenvalues are those that were found when the space closed before.
+///
+/// A space that its images do not leave has at most a block of each eigenvalue's vectors. Others may be
+/// outside, so the search goes on with random vectors until these bring nothing.
+fn is_repeated(closed: &mut Option<Vec<f64>>, ritz: &Eigen, count: usize) -> bool {
+    let values: Vec<f64> = ritz.values.iter().copied().take(count).collect();
+    let rounding = ROUNDING.sqrt() * ritz.values[0].abs();
+    let agree = |before: &Vec<f64>| {
+        before.len() == count
+            && before
+                .iter()
+                .zip(&values)
+                .all(|(a, b)| (a - b).abs() <= rounding)
+    };
+    let repeated = closed.as_ref().is_some_and(agree);
+    *closed = Some(values);
+    repeated
 }
 
 /// An orthonormal basis and the projection of the operator on it.
@@ -162,6 +186,15 @@ impl Space {
         let mut coupling = vec![0.0; second.len() / inner.max(1) * count];
         add_product(&mut coupling, &second, &first, inner, 1.0);
         coupling
+    }
+
+    /// Returns a random orthonormal block, orthogonal to the space.
+    fn fresh_block(&self, seed: u64) -> Result<Vec<f64>> {
+        let count = self.block.min(self.order - self.len());
+        let mut vectors = random(count * self.order, seed)?;
+        self.remove(&mut vectors);
+        self.next_block(&mut vectors, 1.0);
+        Ok(vectors)
     }
 
     /// Makes vectors orthonormal.
@@ -328,6 +361,12 @@ mod tests {
         }
         check(&low, &wanted(6, 4));
         check(&Array2::eye(50), &wanted(5, 4));
+        // More equal eigenvalues than a block holds, above others.
+        let steps = Array2::from_diag(&ndarray::Array1::from_shape_fn(40, |k| match k {
+            0..7 => 2.0,
+            _ => 1.0,
+        }));
+        check(&steps, &wanted(9, 3));
     }
 
     #[test]

@@ -223,6 +223,7 @@ fn reported(found: &Found, goal: &Goal) -> Report {
         kernel_evaluations: 0,
         cache_hits: 0,
         cache_misses: 0,
+        cache_bypasses: 0,
         seconds: 0.0,
         phases: Phases::default(),
     }
