@@ -43,7 +43,7 @@ impl Default for RelevanceSettings {
 /// ```
 /// use mercer::bayes::{Noise, Relevance, RelevanceSettings};
 /// // A line through the origin, and a column that has nothing to say.
-/// let phi = ndarray::array![[1.0, 0.3], [2.0, -0.4], [3.0, 0.2], [4.0, 0.0], [5.0, -0.1]];
+/// let phi = ndarray::array![[1.0, 0.3], [2.0, 0.3], [3.0, -0.2], [4.0, -0.2], [5.0, 0.1]];
 /// let t = ndarray::array![2.1, 3.9, 6.1, 7.9, 10.0];
 /// let settings = RelevanceSettings::default();
 /// let model = Relevance::fit(phi.view(), t.view(), Noise::Gaussian, settings)?;
