@@ -49,8 +49,9 @@ class KernelFisherDiscriminant(
         Constant term of the 'poly' and 'sigmoid' kernels.
     reg : float or 'auto', default='auto'
         What is added to the diagonal of the scatter within the classes, positive. 'auto' takes the
-        value with the least squared error of rows left out one by one, computed in closed form for
-        the regression on class indicators that has the same discriminants.
+        largest value whose squared error of rows left out one by one is within 1% of the least,
+        computed in closed form for the regression on class indicators that has the same
+        discriminants.
     priors : array-like of shape (n_classes,), default=None
         Shares of the classes, by default those of their rows.
     n_components : int, default=None

@@ -38,6 +38,10 @@ const NONE: f64 = 1e-12;
 /// the first to the last, so many for each power.
 const SHARES: (i32, i32, i32) = (-8, 1, 2);
 
+/// Of all whose error is at most so many times the least, the largest `reg` is chosen: errors hardly
+/// differ where little is regularised, and rounding would choose among them.
+const AS_GOOD: f64 = 1.01;
+
 /// How the scatter within the classes is regularised.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Regularisation {
@@ -385,12 +389,11 @@ fn choose(matrix: &KernelMatrix, classes: &Classes, stop: Stop) -> Polled<(f64, 
             .collect();
         tried.push((reg, left_out(&eigen.vectors, &shrunk, &indicators, &frame)));
     }
-    let best = tried
-        .iter()
-        .copied()
-        .reduce(|a, b| if b.1 < a.1 { b } else { a });
+    let errors = tried.iter().map(|&(_, error)| error);
+    let least = errors.fold(f64::INFINITY, f64::min);
+    let best = tried.iter().rfind(|(_, error)| *error <= AS_GOOD * least);
     match best {
-        Some((reg, _)) => Ok((reg, tried)),
+        Some(&(reg, _)) => Ok((reg, tried)),
         None => {
             let allowed = "a kernel that tells rows apart, to choose reg";
             Err(Error::parameter("kernel", allowed, "one with no variance").into())

@@ -89,9 +89,9 @@ def test_fits_are_done_together(monkeypatch):
     calls = []
     original = _core.search
 
-    def counted(samples, fits, settings):
+    def counted(samples, fits, settings, *, expected):
         calls.append(len(fits))
-        return original(samples, fits, settings)
+        return original(samples, fits, settings, expected=expected)
 
     monkeypatch.setattr(_core, "search", counted)
     search.fit(X, y)

@@ -31,6 +31,7 @@ class _Report:
     kernel_evaluations: int
     cache_hits: int
     cache_misses: int
+    cache_bypasses: int
     seconds: float
     phases: tuple[float, float, float, float]
 
