@@ -9,6 +9,7 @@
 //! ```
 
 use crate::error::{Error, Halt, Polled, Result, Stop, poll};
+use crate::simd::random::Random;
 use crate::simd::{Isa, add_multiple, memory};
 use ndarray::{Array1, ArrayView2};
 
@@ -77,7 +78,7 @@ impl Perceptrons {
         self.check(kernel, signs)?;
         let n = signs.len();
         let mut mean = Array1::zeros(n);
-        let mut random = Random(self.seed);
+        let mut random = Random::new(self.seed);
         let mut order: Vec<usize> = (0..n).collect();
         let (mut iterations, mut converged) = (0, 0);
         for _ in 0..self.count {
@@ -157,26 +158,5 @@ impl Perceptrons {
             .sum();
         let length = if square > 0.0 { square.sqrt() } else { 1.0 };
         Ok((Array1::from(alpha) / length, passes, errors == 0))
-    }
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// Fisher and Yates.
-    fn shuffle(&mut self, order: &mut [usize]) {
-        for i in (1..order.len()).rev() {
-            let j = (u128::from(self.next()) * (i as u128 + 1)) >> 64;
-            order.swap(i, j as usize);
-        }
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Polled, Result, Stop, poll, unless_stopped};
 use crate::simd::memory;
 
 /// Rows of a kernel matrix that are computed at a time: what is needed beside it is then small.
-const ROWS: usize = 1024;
+pub(super) const ROWS: usize = 1024;
 
 impl Kernel {
     /// Computes all values k(a_i, b_j) in `f64`, in parallel.

@@ -20,6 +20,7 @@
 
 mod centred;
 mod columns;
+mod distance;
 mod epilogue;
 mod evaluate;
 mod explicit;
@@ -45,6 +46,7 @@ pub(crate) use centred::Centred;
 #[cfg(test)]
 use centred::Frame;
 pub(crate) use columns::{Bounds, Columns, PANEL};
+pub(crate) use distance::{RowSquares, Squares};
 pub(crate) use evaluate::check_columns;
 pub(crate) use explicit::Explicit;
 pub use function::Kernel;

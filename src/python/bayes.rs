@@ -4,9 +4,7 @@ use super::arrays;
 use super::run::{self, Scale};
 use crate::bayes::{Noise, Perceptrons, Relevance, RelevanceSettings};
 use crate::error::unless_stopped;
-use crate::qp::Monitor;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 /// A sparse Bayesian model.
@@ -37,11 +35,9 @@ impl PyRelevance {
             rows: phi.nrows(),
             work: phi.len().saturating_mul(64),
         };
-        let found = run::interruptible(py, scale, None, |watch| {
-            let stop = || watch.stop();
-            unless_stopped(Relevance::fit_until(phi, targets, noise, settings, &stop))
-        })??;
-        let found = found.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
+        let found = run::until(py, scale, |stop| {
+            unless_stopped(Relevance::fit_until(phi, targets, noise, settings, stop))
+        })?;
         Ok(PyRelevance(found))
     }
 
@@ -109,10 +105,9 @@ pub(super) fn bayes_point<'py>(
         rows: kernel.nrows(),
         work: kernel.len().saturating_mul(count),
     };
-    let point = run::interruptible(py, scale, None, |watch| {
-        unless_stopped(perceptrons.fit_until(kernel, &signs, &|| watch.stop()))
-    })??;
-    let point = point.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
+    let point = run::until(py, scale, |stop| {
+        unless_stopped(perceptrons.fit_until(kernel, &signs, stop))
+    })?;
     let coefficients = run::objects(|| point.coefficients.into_pyarray(py))?;
     Ok((coefficients, point.iterations, point.converged))
 }

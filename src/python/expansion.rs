@@ -8,9 +8,7 @@ use crate::data::Samples;
 use crate::error::Error;
 use crate::model::expansion::Coefficients;
 use crate::model::{self, Expansion, Multiclass};
-use crate::qp::Monitor;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -38,10 +36,7 @@ impl PyExpansion {
             rows: samples.rows(),
             work: expansion.work(samples),
         };
-        let result = run::interruptible(py, scale, None, |watch| {
-            predict(expansion, samples, &|| watch.stop())
-        })??;
-        result.ok_or_else(|| PyKeyboardInterrupt::new_err(()))
+        run::until(py, scale, |stop| predict(expansion, samples, stop))
     }
 
     /// Checks that values have a column for each machine of a classifier.

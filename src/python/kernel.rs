@@ -3,10 +3,10 @@
 use super::run::{self, Scale};
 use super::samples::PySamples;
 use super::user_kernel;
+use crate::data::Samples;
 use crate::kernel::Kernel;
-use crate::qp::Monitor;
+use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 #[pyclass(name = "Kernel", module = "mercer._core", frozen)]
@@ -127,16 +127,37 @@ impl PyKernel {
         n_threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (kernel, a, b) = (&self.0, &a.0, &b.0);
-        let values = a.rows().saturating_mul(b.rows());
-        let scale = Scale {
-            n_threads,
-            rows: a.rows().max(b.rows()),
-            work: values.saturating_mul(a.columns() + 8),
-        };
-        let matrix = run::interruptible(py, scale, None, |watch| {
-            kernel.matrix_until(a, b, &|| watch.stop())
-        })??;
-        let matrix = matrix.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
-        run::objects(|| matrix.into_pyarray(py))
+        between(py, a, b, n_threads, |stop| kernel.matrix_until(a, b, stop))
     }
+
+    fn distance<'py>(
+        &self,
+        py: Python<'py>,
+        a: &PySamples,
+        b: &PySamples,
+        n_threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (kernel, a, b) = (&self.0, &a.0, &b.0);
+        between(py, a, b, n_threads, |stop| {
+            kernel.distance_until(a, b, stop)
+        })
+    }
+}
+
+/// Computes a matrix of values between two sets of rows.
+fn between<'py>(
+    py: Python<'py>,
+    a: &Samples,
+    b: &Samples,
+    n_threads: usize,
+    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> crate::Result<Option<Array2<f64>>> + Send,
+) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let values = a.rows().saturating_mul(b.rows());
+    let scale = Scale {
+        n_threads,
+        rows: a.rows().max(b.rows()),
+        work: values.saturating_mul(a.columns() + 8),
+    };
+    let matrix = run::until(py, scale, work)?;
+    run::objects(|| matrix.into_pyarray(py))
 }

@@ -11,7 +11,7 @@ use crate::qp::{Monitor, Progress};
 use crate::simd::memory;
 use crate::simd::process::locked;
 use crate::simd::threads::{self, Failure};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
@@ -194,4 +194,14 @@ pub(super) fn objects<R>(make: impl FnOnce() -> R) -> PyResult<R> {
 #[pyfunction]
 pub(super) fn available_threads() -> usize {
     threads::available()
+}
+
+/// Runs a call that polls a request to stop.
+pub(super) fn until<R: Send>(
+    py: Python,
+    scale: Scale,
+    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> crate::Result<Option<R>> + Send,
+) -> PyResult<R> {
+    let result = interruptible(py, scale, None, |watch| work(&|| watch.stop()))??;
+    result.ok_or_else(|| PyKeyboardInterrupt::new_err(()))
 }

@@ -3,9 +3,7 @@
 use super::arrays;
 use super::run::{self, Scale};
 use crate::kernel::{SequenceKernel, Sequences};
-use crate::qp::Monitor;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 #[pyclass(name = "Sequences", module = "mercer._core", frozen)]
@@ -64,10 +62,7 @@ impl PySequenceKernel {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (kernel, a, b) = (&self.0, &a.0, b.map(|b| &b.0));
         let scale = self.scale(a, b.unwrap_or(a), n_threads);
-        let matrix = run::interruptible(py, scale, None, |watch| {
-            kernel.matrix_until(a, b, &|| watch.stop())
-        })??;
-        let matrix = matrix.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
+        let matrix = run::until(py, scale, |stop| kernel.matrix_until(a, b, stop))?;
         run::objects(|| matrix.into_pyarray(py))
     }
 
@@ -79,10 +74,7 @@ impl PySequenceKernel {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (kernel, a) = (&self.0, &a.0);
         let scale = self.scale(a, a, n_threads);
-        let diagonal = run::interruptible(py, scale, None, |watch| {
-            kernel.diagonal_until(a, &|| watch.stop())
-        })??;
-        let diagonal = diagonal.ok_or_else(|| PyKeyboardInterrupt::new_err(()))?;
+        let diagonal = run::until(py, scale, |stop| kernel.diagonal_until(a, stop))?;
         run::objects(|| diagonal.into_pyarray(py))
     }
 }

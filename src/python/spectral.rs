@@ -8,14 +8,12 @@ use super::samples::PySamples;
 use crate::data::Samples;
 use crate::error::{Error, unless_stopped};
 use crate::kernel::Kernel;
-use crate::qp::Monitor;
 use crate::spectral::pre_image::PreImages;
 use crate::spectral::{
     self, EigenSolver, KernelFisher, KernelKMeans, KernelPca, Neighbors, Projection, Regularisation,
 };
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -34,17 +32,7 @@ pub(super) fn on_matrix<R: Send>(
             .work_of_matrix(samples, samples.rows())
             .saturating_mul(8),
     };
-    run_until(py, scale, work)
-}
-
-/// Runs a call that polls a request to stop.
-pub(super) fn run_until<R: Send>(
-    py: Python,
-    scale: Scale,
-    work: impl FnOnce(&(dyn Fn() -> bool + Sync)) -> crate::Result<Option<R>> + Send,
-) -> PyResult<R> {
-    let result = run::interruptible(py, scale, None, |watch| work(&|| watch.stop()))??;
-    result.ok_or_else(|| PyKeyboardInterrupt::new_err(()))
+    run::until(py, scale, work)
 }
 
 #[pyclass(name = "Components", module = "mercer._core", frozen, get_all)]
@@ -181,7 +169,7 @@ impl PyProjection {
             rows: samples.rows(),
             work: self.0.work(samples),
         };
-        let found = run_until(py, scale, |stop| self.0.project(samples, stop))?;
+        let found = run::until(py, scale, |stop| self.0.project(samples, stop))?;
         run::objects(|| found.into_pyarray(py))
     }
 
@@ -257,7 +245,7 @@ impl PyPreImages {
             rows: rows.rows(),
             work: values.saturating_mul(16 * (rows.columns() + 8)),
         };
-        let found = run_until(py, scale, |stop| {
+        let found = run::until(py, scale, |stop| {
             unless_stopped(images.find(coordinates, starts, stop))
         })?;
         run::objects(|| found.into_pyarray(py))
@@ -418,7 +406,7 @@ pub(super) fn nearest<'py>(
         rows: samples.rows().max(known.rows()),
         work: values.saturating_mul(samples.columns() + 8),
     };
-    let near = run_until(py, scale, |stop| {
+    let near = run::until(py, scale, |stop| {
         Neighbors::find(kernel, known, samples, count, stop)
     })?;
     let rows = int64(py, &near.rows)?;

@@ -19,6 +19,7 @@ pub(crate) mod once;
 pub(crate) mod parallel;
 pub(crate) mod process;
 pub(crate) mod product;
+pub(crate) mod random;
 mod rank_update;
 mod real;
 pub(crate) mod slab;

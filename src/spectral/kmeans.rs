@@ -11,11 +11,11 @@
 
 use super::operator::Passes;
 use super::pca::check_weights;
-use super::random::Random;
 use crate::data::Samples;
 use crate::error::{Error, Polled, Result, Stop, poll, unless_stopped};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
+use crate::simd::random::Random;
 use ndarray::Array2;
 
 /// Kernel k-means to be fitted.

@@ -13,8 +13,8 @@
 
 use super::dense::{add_product, cross};
 use super::eigen::{Eigen, decompose};
-use super::random::Random;
 use crate::error::{Polled, Result, Stop, poll};
+use crate::simd::random::Random;
 use crate::simd::{Isa, add_multiple, inner_product, memory};
 
 /// What an error calls the vectors that are kept.
@@ -294,6 +294,7 @@ fn random(count: usize, seed: u64) -> Result<Vec<f64>> {
 mod tests {
     use super::super::eigen::symmetric_eigen;
     use super::*;
+    use crate::simd::random::Random;
     use ndarray::Array2;
 
     fn wanted(count: usize, block: usize) -> Wanted {

@@ -23,7 +23,6 @@ mod pca;
 #[cfg_attr(not(feature = "python"), allow(dead_code))]
 pub(crate) mod pre_image;
 mod projection;
-mod random;
 mod tdsep;
 
 pub use condition::{Condition, mercer_map};

@@ -4,11 +4,12 @@
 //! |phi(z) - phi(x)|^2 = k(z, z) - 2 k(z, x) + k(x, x)
 //! ```
 //!
-//! Kernel values are computed in tiles, and of each row only the nearest are kept.
+//! Kernel values are computed in tiles, and of each row only the nearest are kept. Equal rows have the
+//! distance zero, as of [`Kernel::distance`].
 
 use crate::data::Samples;
 use crate::error::{Error, Polled, Result, Stop, unless_stopped};
-use crate::kernel::{Centred, Columns, Kernel, check_columns};
+use crate::kernel::{Kernel, RowSquares, Squares};
 use crate::simd::memory;
 use ndarray::ArrayView2;
 
@@ -55,7 +56,6 @@ impl Neighbors {
     ) -> Result<Option<Self>> {
         kernel.check()?;
         check_count(count, known.rows())?;
-        check_columns(samples, known.columns())?;
         if !kernel.is_tiled() {
             let got = format!("{kernel:?}");
             return Err(Error::parameter("kernel", "one the core can evaluate", got));
@@ -70,17 +70,10 @@ impl Neighbors {
         count: usize,
         stop: Stop,
     ) -> Polled<Self> {
-        let diagonal = kernel.diagonal(known)?;
-        let own = kernel.diagonal(samples)?;
-        let all: Vec<usize> = (0..known.rows()).collect();
-        let columns = Columns::<f64>::new(kernel, Centred::not(known), &all)?;
-        let rows: Vec<usize> = (0..samples.rows()).collect();
-        let mut near: Vec<(f64, usize)> = memory::with_capacity(rows.len() * count, NEIGHBOURS)?;
-        near.resize(rows.len() * count, (0.0, 0));
-        let keep = |row: usize, values: &[f64], out: &mut [(f64, usize)]| {
-            nearest(values, &diagonal, own[row], out);
-        };
-        columns.values(samples, &rows, &mut near, keep, stop)?;
+        let squares = Squares::new(kernel, samples, known)?;
+        let mut near = places(samples.rows(), count)?;
+        let keep = |squares: &RowSquares, out: &mut [_]| nearest(squares.iter(), out);
+        squares.for_each_row(&mut near, keep, stop)?;
         Ok(Self::of(&near))
     }
 
@@ -109,15 +102,11 @@ impl Neighbors {
             return Err(Error::shape("kernel values", expected, got));
         }
         check_count(count, known.len())?;
-        let mut near: Vec<(f64, usize)> = memory::with_capacity(own.len() * count, NEIGHBOURS)?;
-        near.resize(own.len() * count, (0.0, 0));
-        for ((values, &own), out) in values
-            .rows()
-            .into_iter()
-            .zip(own)
-            .zip(near.chunks_mut(count))
-        {
-            nearest(&values.to_vec(), known, own, out);
+        let mut near = places(own.len(), count)?;
+        let rows = values.rows().into_iter().zip(own);
+        for ((values, own), out) in rows.zip(near.chunks_mut(count)) {
+            let terms = values.iter().zip(known);
+            nearest(terms.map(|(value, known)| own - 2.0 * value + known), out);
         }
         Ok(Self::of(&near))
     }
@@ -141,11 +130,18 @@ fn check_count(count: usize, known: usize) -> Result<()> {
     Err(Error::parameter("n_neighbors", allowed, count))
 }
 
+/// Returns places for so many rows near to each of so many.
+fn places(rows: usize, count: usize) -> Result<Vec<(f64, usize)>> {
+    let size = rows.saturating_mul(count);
+    let mut near = memory::with_capacity(size, NEIGHBOURS)?;
+    near.resize(size, (0.0, 0));
+    Ok(near)
+}
+
 /// Writes the nearest rows with their squared distances, in order.
-fn nearest(values: &[f64], known: &[f64], own: f64, out: &mut [(f64, usize)]) {
+fn nearest(squares: impl Iterator<Item = f64>, out: &mut [(f64, usize)]) {
     let mut filled = 0;
-    for (row, (value, known)) in values.iter().zip(known).enumerate() {
-        let square = own - 2.0 * value + known;
+    for (row, square) in squares.enumerate() {
         if filled == out.len() && square >= out[filled - 1].0 {
             continue;
         }

@@ -13,6 +13,7 @@ use crate::qp::phases::Stopwatch;
 use crate::qp::problem::Constraint;
 use crate::qp::update::add_or_restore;
 use crate::simd::memory;
+use crate::simd::random::Random;
 
 /// Variables of a chunk: enough to have rows for all cores to add, few enough to keep what is read
 /// in between small.
@@ -198,14 +199,8 @@ impl<T: Precision> Sweeps<'_, '_, T> {
 
 /// Puts variables in a new order, which is the same for the same epoch of the same order.
 fn shuffle(order: &mut [u32], epoch: u64) {
-    let mut state = epoch;
+    let mut random = Random::new(epoch);
     for last in (1..order.len()).rev() {
-        // Splitmix64.
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut random = state;
-        random = (random ^ (random >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        random = (random ^ (random >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        random ^= random >> 31;
-        order.swap(last, (random % (last as u64 + 1)) as usize);
+        order.swap(last, (random.bits() % (last as u64 + 1)) as usize);
     }
 }

@@ -2,14 +2,16 @@
 
 /// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    /// Begins a stream.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    fn bits(&mut self) -> u64 {
+    /// Returns 64 random bits.
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut random = self.0;
         random = (random ^ (random >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -20,6 +22,14 @@ impl Random {
     /// Returns a number from 0 to 1.
     pub fn share(&mut self) -> f64 {
         self.bits() as f64 / u64::MAX as f64
+    }
+
+    /// Puts things in a random order: Fisher and Yates.
+    pub fn shuffle<T>(&mut self, order: &mut [T]) {
+        for last in (1..order.len()).rev() {
+            let other = (u128::from(self.bits()) * (last as u128 + 1)) >> 64;
+            order.swap(last, other as usize);
+        }
     }
 
     /// Returns a place with a probability proportional to its weight.
