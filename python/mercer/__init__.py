@@ -4,7 +4,8 @@
 `SVDD` draws a sphere around the data. `mercer.svm` has them all. `mercer.kernels` has kernel
 functions that can be added, multiplied and scaled, `mercer.model_selection` helps to choose
 parameters, `mercer.report` has the types of `report_`, and `mercer.datasets` and `mercer.plots`
-serve examples.
+serve examples. `mercer.decomposition`, `mercer.discriminant_analysis`, `mercer.cluster`,
+`mercer.neighbors` and `mercer.bayes` have what else lives in feature space.
 """
 
 from importlib import import_module
@@ -17,11 +18,13 @@ from mercer.svm import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneCl
 
 if TYPE_CHECKING:
     from mercer import (
+        bayes,
         cluster,
         datasets,
         decomposition,
         discriminant_analysis,
         model_selection,
+        neighbors,
         plots,
     )
 
@@ -35,12 +38,14 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "__version__",
+    "bayes",
     "cluster",
     "datasets",
     "decomposition",
     "discriminant_analysis",
     "kernels",
     "model_selection",
+    "neighbors",
     "plots",
     "report",
     "svm",
@@ -48,11 +53,13 @@ __all__ = [
 
 #: Imported when first used: they need parts of scikit-learn that the machines do without.
 _LATER = (
+    "bayes",
     "cluster",
     "datasets",
     "decomposition",
     "discriminant_analysis",
     "model_selection",
+    "neighbors",
     "plots",
 )
 

@@ -79,6 +79,8 @@ class Kernel:
     def scaled(factor: float, kernel: Kernel) -> Kernel: ...
     def matrix(self, a: Samples, b: Samples, n_threads: int) -> NDArray[np.float64]:
         """Compute all values k(a_i, b_j) in float64, shape (len(a), len(b))."""
+    def distance(self, a: Samples, b: Samples, n_threads: int) -> NDArray[np.float64]:
+        """Compute all distances in feature space, shape (len(a), len(b)); zero for equal rows."""
     def diagonal(self, samples: Samples) -> NDArray[np.float64]:
         """Compute k(x, x) of each row; not for precomputed and callable kernels."""
 
@@ -576,13 +578,20 @@ class Discriminants:
     def reg(self) -> float: ...
     @property
     def tried(self) -> list[tuple[float, float]]: ...
+    @property
+    def landmarks(self) -> NDArray[np.int32] | None: ...
 
 @final
 class DiscriminantSettings:
     """How discriminants are found; `reg` None is chosen by leaving rows out."""
 
     def __new__(
-        cls, *, reg: float | None, priors: NDArray[np.float64] | None, n_threads: int
+        cls,
+        *,
+        reg: float | None,
+        priors: NDArray[np.float64] | None,
+        n_landmarks: int | None,
+        n_threads: int,
     ) -> DiscriminantSettings: ...
     def fit(
         self,

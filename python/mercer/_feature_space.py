@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from mercer import _core
 from mercer._data import RowsLike, joined, length
-from mercer._params import check_coef0, check_degree, check_gamma
 from mercer._threads import thread_count
 from mercer.kernels._kernel import Kernel
 from mercer.svm._parameters import KernelParameters
@@ -43,14 +42,8 @@ class FeatureSpace(KernelParameters):
     X_fit_: Any
     # The kernel of the model, its parameters being numbers.
     _fit_kernel: Kernel | str | KernelFunction
-
-    def _check_kernel(self) -> Kernel | str | KernelFunction:
-        """Return the kernel asked for if its parameters are allowed, else raise."""
-        check_degree(self.degree)
-        check_coef0(self.coef0)
-        if self.gamma is not None:
-            check_gamma(self.gamma)
-        return self._given_kernel()
+    # The numbers of the rows it keeps: columns of precomputed kernel values.
+    _columns: NDArray[np.int32]
 
     def _take_rows(
         self,
@@ -60,13 +53,26 @@ class FeatureSpace(KernelParameters):
     ) -> Training:
         """Keep the rows `keep` of checked rows, fix the kernel, and return what the core needs."""
         kernel = self._check_kernel()
-        if keep is not None and len(keep) < (length(X) or 0):
+        n_rows = length(X) or 0
+        self._columns = np.arange(n_rows, dtype=np.int32)
+        if keep is not None and len(keep) < n_rows:
             X = source_of(kernel).rows(X, keep)
+            self._columns = keep.astype(np.int32)
+        kernel = self._fix_kernel(kernel, X, weight)
+        self.X_fit_ = X
+        return source_of(kernel).training(X, _Holding(_MATRIX_BYTES), 2)
+
+    def _fix_kernel(
+        self,
+        kernel: Kernel | str | KernelFunction,
+        X: RowsLike,
+        weight: NDArray[np.float64] | None = None,
+    ) -> Kernel | str | KernelFunction:
+        """Make numbers of the kernel's parameters, and keep it as that of the model."""
         if isinstance(kernel, Kernel):
             kernel = kernel._fitted_to(X, weight)
         self._fit_kernel = kernel
-        self.X_fit_ = X
-        return source_of(kernel).training(X, _Holding(_MATRIX_BYTES), 2)
+        return kernel
 
     @property
     def _model_rows(self) -> Any:
@@ -86,24 +92,17 @@ class FeatureSpace(KernelParameters):
         return _core.Projection(kernel, samples, np.ascontiguousarray(coefficients), intercept)
 
     def _project(
-        self,
-        X: RowsLike,
-        function: _core.Projection,
-        n_functions: int,
-        rows: RowsLike = None,
-        columns: NDArray[np.int32] | None = None,
+        self, X: RowsLike, function: _core.Projection, n_functions: int
     ) -> NDArray[np.float64]:
         """Return the values of linear functions for checked rows, block by block."""
-        rows = self.X_fit_ if rows is None else rows
         if n_functions == 0:
             return np.zeros((length(X) or 0, 0))
-        numbers = np.arange(length(rows) or 0, dtype=np.int32) if columns is None else columns
         prediction = Prediction(
             X=X,
             # It decides as an expansion does, and has no classes.
             expansion=cast(_core.Expansion, function),
-            support=numbers,
-            support_vectors=rows,
+            support=self._columns,
+            support_vectors=self.X_fit_,
             n_machines=n_functions,
             n_threads=thread_count(self.n_jobs),
         )

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer._data import RowNumbers, RowsLike
-from mercer._params import check_coef0, check_degree, check_gamma
 from mercer.kernels._kernel import Kernel
 from mercer.svm._parameters import KernelParameters
 from mercer.svm._sources import Custom, KernelFunction, source_of
@@ -39,10 +38,7 @@ class KernelRows(KernelParameters):
 
     def _take_rows(self, X: RowsLike) -> tuple[RowsLike, NDArray[np.float64]]:
         """Check rows and fix the kernel. Return the rows, and their kernel matrix."""
-        check_degree(self.degree)
-        check_coef0(self.coef0)
-        check_gamma(self.gamma)
-        kernel = self._given_kernel()
+        kernel = self._check_kernel()
         X = source_of(kernel).check(self, X, reset=True)
         if isinstance(kernel, Kernel):
             kernel = kernel._fitted_to(X)

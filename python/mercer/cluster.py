@@ -15,11 +15,13 @@ from mercer._data import RowsLike, joined, length, weighted_rows
 from mercer._feature_space import FeatureSpace, as_rows
 from mercer._params import check_integer
 from mercer._threads import thread_count
+from mercer.svm._docs import FEATURE_SPACE, documented
 from mercer.svm._sources import source_of
 
 __all__ = ["KernelKMeans"]
 
 
+@documented(FEATURE_SPACE)
 class KernelKMeans(TransformerMixin, ClusterMixin, FeatureSpace):
     """k-means with distances in feature space.
 
@@ -30,16 +32,10 @@ class KernelKMeans(TransformerMixin, ClusterMixin, FeatureSpace):
     ----------
     n_clusters : int, default=8
         Number of clusters.
-    kernel : str, object of `mercer.kernels` or callable, default='rbf'
-        The kernel function: 'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'imq', or
-        'precomputed' if `X` is the kernel matrix itself; an object such as ``RBF(sigma=1.5)``; or a
-        callable ``k(A, B)`` that returns an array of shape (len(A), len(B)).
-    degree : int, default=3
-        Degree of the 'poly' kernel.
-    gamma : {'scale', 'auto', 'median'} or float, default='scale'
-        Coefficient of the 'rbf', 'poly', 'sigmoid' and 'laplacian' kernels.
-    coef0 : float, default=0.0
-        Constant term of the 'poly' and 'sigmoid' kernels.
+    {kernel}
+    {degree}
+    {gamma}
+    {coef0}
     init : 'k-means++' or array-like of shape (n_clusters,), default='k-means++'
         How the first centres are found: drawn far from each other, or the rows of these numbers.
     n_init : int, default=10
@@ -48,9 +44,7 @@ class KernelKMeans(TransformerMixin, ClusterMixin, FeatureSpace):
         Iterations of each start.
     random_state : int, RandomState instance or None, default=None
         Where the numbers of 'k-means++' come from.
-    n_jobs : int, default=None
-        Number of threads. None uses every available processor, but only one inside a joblib
-        worker.
+    {n_jobs}
 
     Attributes
     ----------
@@ -63,12 +57,9 @@ class KernelKMeans(TransformerMixin, ClusterMixin, FeatureSpace):
         Iterations of the best start.
     dual_coef_ : ndarray of shape (n_clusters, n_samples)
         Coefficients of the rows in the centres.
-    X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
-        The rows.
-    n_features_in_ : int
-        Number of features seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if `X` has names that are all strings.
+    {X_fit_}
+    {n_features_in_}
+    {feature_names_in_}
 
     Examples
     --------
@@ -107,6 +98,7 @@ class KernelKMeans(TransformerMixin, ClusterMixin, FeatureSpace):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @documented(FEATURE_SPACE)
     def fit(
         self, X: RowsLike, y: None = None, sample_weight: ArrayLike | None = None
     ) -> "KernelKMeans":
@@ -114,11 +106,8 @@ class KernelKMeans(TransformerMixin, ClusterMixin, FeatureSpace):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            The rows; or the kernel matrix, if the kernel is 'precomputed'; or any sequence that a
-            callable kernel understands.
-        y : None, default=None
-            Not used.
+        {X}
+        {y}
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. A row of weight 2 counts like two rows; rows of zero or negative
             weight do not count, but have a label.
@@ -179,15 +168,13 @@ class KernelKMeans(TransformerMixin, ClusterMixin, FeatureSpace):
         function = self._function(self.dual_coef_, np.zeros(len(self._norms)), self.X_fit_)
         return self._project(X, function, len(self._norms))
 
+    @documented(FEATURE_SPACE)
     def predict(self, X: RowsLike) -> NDArray[np.int32]:
         """Return the nearest cluster of each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
-(n_samples, n_samples_fit)
-            The rows; or their kernel values with all training rows, if the kernel is
-            'precomputed'.
+        {X_new}
 
         Returns
         -------

@@ -5,19 +5,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mercer import _core
-from mercer._data import RowsLike, length, weighted_rows
+from mercer._data import RowsLike, weighted_rows
 from mercer._feature_space import FeatureSpace, as_rows
-from mercer._params import check_positive, naming
+from mercer._params import check_integer, check_positive
+from mercer._targets import checked_classes, several_classes
 from mercer._threads import thread_count
+from mercer.svm._docs import FEATURE_SPACE, documented
 from mercer.svm._sources import source_of
 
 __all__ = ["KernelFisherDiscriminant"]
 
 
+@documented(FEATURE_SPACE)
 class KernelFisherDiscriminant(
     ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, FeatureSpace
 ):
@@ -33,20 +35,14 @@ class KernelFisherDiscriminant(
     than among new rows, so the Gaussians fitted to them would be sure of everything.
 
     The fit holds the kernel matrix and factors it, in time that grows with the cube of the number
-    of rows.
+    of rows. For many rows, `n_landmarks` of them stand for all, and time and memory grow linearly.
 
     Parameters
     ----------
-    kernel : str, object of `mercer.kernels` or callable, default='rbf'
-        The kernel function: 'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'imq', or
-        'precomputed' if `X` is the kernel matrix itself; an object such as ``RBF(sigma=1.5)``; or a
-        callable ``k(A, B)`` that returns an array of shape (len(A), len(B)).
-    degree : int, default=3
-        Degree of the 'poly' kernel.
-    gamma : {'scale', 'auto', 'median'} or float, default='scale'
-        Coefficient of the 'rbf', 'poly', 'sigmoid' and 'laplacian' kernels.
-    coef0 : float, default=0.0
-        Constant term of the 'poly' and 'sigmoid' kernels.
+    {kernel}
+    {degree}
+    {gamma}
+    {coef0}
     reg : float or 'auto', default='auto'
         What is added to the diagonal of the scatter within the classes, positive. 'auto' takes the
         largest value whose squared error of rows left out one by one is within 1% of the least,
@@ -56,14 +52,15 @@ class KernelFisherDiscriminant(
         Shares of the classes, by default those of their rows.
     n_components : int, default=None
         Number of discriminants that `transform` returns, None for all.
-    n_jobs : int, default=None
-        Number of threads. None uses every available processor, but only one inside a joblib
-        worker.
+    n_landmarks : int, default=None
+        Rows that stand for all in feature space: discriminants are sums over these alone, and all
+        rows count by their projections on them. They are chosen one after another, each the row
+        that those before explain least (pivoted Cholesky). None for all rows.
+    {n_jobs}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+    {classes_}
     priors_ : ndarray of shape (n_classes,)
         Shares of the classes.
     reg_ : float
@@ -76,16 +73,16 @@ class KernelFisherDiscriminant(
         Variance between the classes over that within, along each discriminant.
     explained_variance_ratio_ : ndarray of shape (n_discriminants,)
         The share of each in their sum.
-    dual_coef_ : ndarray of shape (n_discriminants, n_samples)
-        Coefficients of the rows in the discriminants.
+    dual_coef_ : ndarray of shape (n_discriminants, n_samples) or (n_discriminants, n_landmarks)
+        Coefficients of the rows, or of the landmarks, in the discriminants.
+    landmarks_ : ndarray of shape (n_landmarks,)
+        The rows that stand for all; only with `n_landmarks`. Fewer than asked for if these are
+        enough.
     intercept_ : ndarray of shape (n_discriminants,)
         Constants of the discriminants: the mean of the rows is at zero.
-    X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
-        The rows.
-    n_features_in_ : int
-        Number of features seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if `X` has names that are all strings.
+    {X_fit_}
+    {n_features_in_}
+    {feature_names_in_}
 
     Examples
     --------
@@ -109,6 +106,7 @@ class KernelFisherDiscriminant(
         reg: float | str = "auto",
         priors: ArrayLike | None = None,
         n_components: int | None = None,
+        n_landmarks: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -118,8 +116,10 @@ class KernelFisherDiscriminant(
         self.reg = reg
         self.priors = priors
         self.n_components = n_components
+        self.n_landmarks = n_landmarks
         self.n_jobs = n_jobs
 
+    @documented(FEATURE_SPACE)
     def fit(
         self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> "KernelFisherDiscriminant":
@@ -127,14 +127,10 @@ class KernelFisherDiscriminant(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            The rows; or the kernel matrix, if the kernel is 'precomputed'; or any sequence that a
-            callable kernel understands.
+        {X}
         y : array-like of shape (n_samples,)
             The labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A row of weight 2 counts like two rows; rows of zero or negative
-            weight are left out.
+        {sample_weight}
 
         Returns
         -------
@@ -143,33 +139,22 @@ class KernelFisherDiscriminant(
         """
         automatic = isinstance(self.reg, str) and self.reg == "auto"
         reg = None if automatic else check_positive("reg", self.reg, "'auto' or a positive number")
+        count = self.n_landmarks
+        if count is not None:
+            count = check_integer("n_landmarks", count, "None or a positive integer", low=1)
         X = source_of(self._check_kernel()).check(self, X, reset=True)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        with naming("y"):
-            target: NDArray[Any] = validate_data(self, y=column_or_1d(y, warn=True))
-            check_classification_targets(target)
-        n_rows = length(X) or 0
-        if len(target) != n_rows:
-            raise ValueError(
-                f"y must have one label for each row of X, got {len(target)}, not {n_rows}"
-            )
-        keep, weight = weighted_rows(sample_weight, n_rows)
-        self.classes_, labels = np.unique(target[keep], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "The number of classes has to be greater than one; got 1 class (y must have at "
-                "least two classes)"
-            )
+        target = checked_classes(y, X)
+        keep, weight = weighted_rows(sample_weight, len(target))
+        self.classes_, labels = several_classes(target[keep])
         training = self._take_rows(X, keep, weight)
         settings = _core.DiscriminantSettings(
             reg=reg,
             priors=None if self.priors is None else np.asarray(self.priors, dtype=np.float64),
+            n_landmarks=count,
             n_threads=thread_count(self.n_jobs),
         )
-        found = settings.fit(training.kernel, training.samples, labels.astype(np.int64), weight)
+        found = settings.fit(training.kernel, training.samples, labels, weight)
+        self._keep_landmarks(found.landmarks)
         shares = np.bincount(labels, weights=weight) / weight.sum()
         given = shares if self.priors is None else np.asarray(self.priors, dtype=np.float64)
         self.priors_ = given / given.sum()
@@ -180,21 +165,26 @@ class KernelFisherDiscriminant(
         self.dual_coef_, self.intercept_ = found.coefficients, found.intercept
         return self
 
+    def _keep_landmarks(self, landmarks: NDArray[np.int32] | None) -> None:
+        """Keep the landmarks alone of the rows learned from, if there are any."""
+        self.__dict__.pop("landmarks_", None)
+        if landmarks is not None:
+            self.landmarks_ = self._columns = self._columns[landmarks]
+            self.X_fit_ = self._source().rows(self.X_fit_, landmarks)
+
     def _coordinates(self, X: RowsLike) -> tuple[RowsLike, NDArray[np.float64]]:
         check_is_fitted(self)
         X = self._check_new(X)
         function = self._function(self.dual_coef_, self.intercept_, self.X_fit_)
         return X, self._project(X, function, len(self.intercept_))
 
+    @documented(FEATURE_SPACE)
     def transform(self, X: RowsLike) -> NDArray[Any]:
         """Project rows on the discriminants, in which the classes have unit variance.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
-(n_samples, n_samples_fit)
-            The rows; or their kernel values with all training rows, if the kernel is
-            'precomputed'.
+        {X_new}
 
         Returns
         -------
@@ -204,14 +194,13 @@ class KernelFisherDiscriminant(
         X, values = self._coordinates(X)
         return as_rows(values[:, : self._n_features_out], X)
 
+    @documented(FEATURE_SPACE)
     def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
         """Return how far rows are on the side of each class.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
-(n_samples, n_samples_fit)
-            As in `transform`.
+        {X_new}
 
         Returns
         -------
@@ -227,14 +216,13 @@ class KernelFisherDiscriminant(
         constants = np.log(self.priors_) - 0.5 * np.square(self.means_).sum(axis=1)
         return np.asarray(values @ self.means_.T + constants)
 
+    @documented(FEATURE_SPACE)
     def predict(self, X: RowsLike) -> NDArray[Any]:
         """Return the class of each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
-(n_samples, n_samples_fit)
-            As in `transform`.
+        {X_new}
 
         Returns
         -------

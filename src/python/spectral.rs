@@ -260,6 +260,7 @@ pub(super) struct PyDiscriminants {
     eigenvalues: Py<PyArray1<f64>>,
     reg: f64,
     tried: Vec<(f64, f64)>,
+    landmarks: Option<Py<PyArray1<i32>>>,
 }
 
 /// How discriminants are found.
@@ -267,21 +268,24 @@ pub(super) struct PyDiscriminants {
 pub(super) struct PyDiscriminantSettings {
     reg: Option<f64>,
     priors: Option<Vec<f64>>,
+    n_landmarks: Option<usize>,
     n_threads: usize,
 }
 
 #[pymethods]
 impl PyDiscriminantSettings {
     #[new]
-    #[pyo3(signature = (*, reg, priors, n_threads))]
+    #[pyo3(signature = (*, reg, priors, n_landmarks, n_threads))]
     fn new(
         reg: Option<f64>,
         priors: Option<PyReadonlyArray1<f64>>,
+        n_landmarks: Option<usize>,
         n_threads: usize,
     ) -> PyResult<Self> {
         Ok(PyDiscriminantSettings {
             reg,
             priors: priors.as_ref().map(copy).transpose()?,
+            n_landmarks,
             n_threads,
         })
     }
@@ -298,11 +302,19 @@ impl PyDiscriminantSettings {
         let labels = numbers("y", labels)?;
         check_length("sample_weight", weight.len(), samples)?;
         let reg = (self.reg).map_or(Regularisation::LeaveOneOut, Regularisation::Fixed);
-        let fisher = KernelFisher::new(kernel.clone(), reg);
+        let mut fisher = KernelFisher::new(kernel.clone(), reg);
+        if let Some(count) = self.n_landmarks {
+            fisher = fisher.landmarks(count);
+        }
         let found = on_matrix(py, kernel, samples, self.n_threads, |stop| {
             fisher.fit(samples, &labels, &weight, self.priors.as_deref(), stop)
         })?;
+        let landmarks = match &found.landmarks {
+            Some(rows) => Some(int32(py, rows)?.unbind()),
+            None => None,
+        };
         run::objects(|| PyDiscriminants {
+            landmarks,
             coefficients: found.coefficients.into_pyarray(py).unbind(),
             intercept: found.intercept.into_pyarray(py).unbind(),
             means: found.means.into_pyarray(py).unbind(),

@@ -17,21 +17,28 @@
 //! so one Cholesky factor of the order of the rows gives S^-1 (m_k - m), and what is left is an eigenproblem
 //! of the order of the classes.
 //!
+//! With landmarks (`low_rank`), the features of the rows are explicit, and S is a matrix of the order of the
+//! landmarks: linear discriminants of these features.
+//!
 //! A discriminant is also the regression on the indicators of the classes, with W reg as the ridge (Hastie,
 //! Buja and Tibshirani, Penalized discriminant analysis, 1995). Leaving out one row changes its fitted
 //! value in closed form, (f_i - h_ii y_i) / (1 - h_ii), and one decomposition of the centred matrix serves
 //! every ridge: that is how `reg` is chosen.
 
-use super::eigen::decompose;
+use super::dense::{add_product, cross};
+use super::eigen::{Eigen, decompose};
+use super::low_rank::LowRank;
 use super::operator::{Frame, centred, write};
 use super::pca::check_weights;
 use crate::data::Samples;
 use crate::error::{Error, Polled, Result, Stop, poll, unless_stopped};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
-use crate::simd::{Isa, cholesky, inner_product, parallel};
+use crate::simd::{Isa, cholesky, inner_product, memory, parallel};
 use ndarray::Array2;
 
+/// What an error calls explicit features.
+const FEATURES: &str = "features of the rows";
 /// Discriminants whose eigenvalue is below this share of the largest are none.
 const NONE: f64 = 1e-12;
 /// What `reg` is chosen from, as shares of the mean squared distance from the mean: powers of ten from
@@ -67,14 +74,17 @@ pub enum Regularisation {
 pub struct KernelFisher {
     kernel: Kernel,
     reg: Regularisation,
+    landmarks: Option<usize>,
 }
 
 /// Fitted discriminants.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Discriminants {
-    /// Coefficients of the training rows, one row for each discriminant.
+    /// Coefficients of the training rows, or of the landmarks, one row for each discriminant.
     pub coefficients: Array2<f64>,
+    /// The rows that stand for all, if not all do.
+    pub landmarks: Option<Vec<usize>>,
     /// Constants of the discriminants: the mean of all rows is at zero.
     pub intercept: Vec<f64>,
     /// The projected means of the classes, shape (classes, discriminants).
@@ -95,7 +105,23 @@ impl KernelFisher {
     /// let fisher = KernelFisher::new(Kernel::rbf(1.0), Regularisation::LeaveOneOut);
     /// ```
     pub fn new(kernel: Kernel, reg: Regularisation) -> Self {
-        KernelFisher { kernel, reg }
+        KernelFisher {
+            kernel,
+            reg,
+            landmarks: None,
+        }
+    }
+
+    /// Sets how many rows may stand for all: time and memory then grow linearly with the number of rows,
+    /// and the discriminants are those of the projections on these rows in feature space.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, spectral::{KernelFisher, Regularisation}};
+    /// let fisher = KernelFisher::new(Kernel::rbf(1.0), Regularisation::LeaveOneOut).landmarks(200);
+    /// ```
+    pub fn landmarks(mut self, count: usize) -> Self {
+        self.landmarks = Some(count);
+        self
     }
 
     /// Fits to rows of numbered classes with positive weights; `None` if `stop` said so. `priors` are the
@@ -131,18 +157,42 @@ impl KernelFisher {
     fn fit_until(&self, samples: &Samples, classes: &Classes, stop: Stop) -> Polled<Discriminants> {
         let rows: Vec<usize> = (0..samples.rows()).collect();
         let matrix = KernelMatrix::new(&self.kernel, samples, rows)?;
-        let (reg, tried) = match self.reg {
-            Regularisation::Fixed(reg) if reg > 0.0 && reg.is_finite() => (reg, Vec::new()),
-            Regularisation::Fixed(reg) => {
-                return Err(Error::parameter("reg", "positive and finite", reg).into());
-            }
-            Regularisation::LeaveOneOut => choose(&matrix, classes, stop)?,
+        let frame = Frame::new(&classes.shares);
+        let Some(count) = self.landmarks else {
+            let (reg, tried) = self.regularisation(|| {
+                let (values, _) = centred(&matrix, &frame, stop)?;
+                let eigen = decompose(&values, matrix.len())?;
+                choose(&eigen, classes, &frame, stop)
+            })?;
+            let found = solve(&matrix, classes, reg, stop)?;
+            return Ok(Discriminants { tried, ..found });
         };
-        let mut found = solve(&matrix, classes, reg, stop)?;
-        found.tried = tried;
-        Ok(found)
+        if count == 0 {
+            return Err(Error::parameter("n_landmarks", "at least 1", 0).into());
+        }
+        let low_rank = LowRank::new(&matrix, count, stop)?;
+        let (reg, tried) = self.regularisation(|| {
+            let eigen = decompose_low_rank(&low_rank, &frame)?;
+            choose(&eigen, classes, &frame, stop)
+        })?;
+        let found = solve_low_rank(low_rank, classes, reg, stop)?;
+        Ok(Discriminants { tried, ..found })
+    }
+
+    /// Returns the regularisation, and what was tried to choose it.
+    fn regularisation(&self, choose: impl FnOnce() -> Polled<Chosen>) -> Polled<Chosen> {
+        match self.reg {
+            Regularisation::Fixed(reg) if reg > 0.0 && reg.is_finite() => Ok((reg, Vec::new())),
+            Regularisation::Fixed(reg) => {
+                Err(Error::parameter("reg", "positive and finite", reg).into())
+            }
+            Regularisation::LeaveOneOut => choose(),
+        }
     }
 }
+
+/// A regularisation, and all that were tried with their errors.
+type Chosen = (f64, Vec<(f64, f64)>);
 
 /// Who belongs to which class.
 struct Classes {
@@ -248,8 +298,7 @@ fn solve(matrix: &KernelMatrix, classes: &Classes, reg: f64, stop: Stop) -> Poll
         values[row * length + row] += reg;
     }
     if !cholesky::factor(isa, &mut values, length, stop)? {
-        let allowed = "larger: the regularised scatter within the classes is not positive definite";
-        return Err(Error::parameter("reg", allowed, reg).into());
+        return Err(not_definite(reg).into());
     }
     let mut inverse: Vec<Vec<f64>> = Vec::with_capacity(count);
     for (direction, image) in directions.iter().zip(&images) {
@@ -292,6 +341,7 @@ fn discriminants(
         intercept: vec![0.0; kept],
         means: Array2::zeros((count, kept)),
         eigenvalues: eigen.values[..kept].to_vec(),
+        landmarks: None,
         reg,
         tried: Vec::new(),
     };
@@ -319,6 +369,76 @@ fn discriminants(
     Ok(found)
 }
 
+/// Finds the discriminants of explicit features.
+fn solve_low_rank(
+    low_rank: LowRank,
+    classes: &Classes,
+    reg: f64,
+    stop: Stop,
+) -> Polled<Discriminants> {
+    let (isa, rank, count) = (Isa::detect(), low_rank.rank(), classes.count());
+    let columns = low_rank.columns.chunks(low_rank.length);
+    let means: Vec<Vec<f64>> = columns.map(|column| classes.means(column)).collect();
+    let overall: Vec<f64> = (means.iter())
+        .map(|means| means.iter().zip(&classes.priors).map(|(m, p)| m * p).sum())
+        .collect();
+    let directions: Vec<Vec<f64>> = (0..count)
+        .map(|class| {
+            let pairs = means.iter().zip(&overall);
+            pairs
+                .map(|(means, overall)| means[class] - overall)
+                .collect()
+        })
+        .collect();
+    let mut within = memory::collected(low_rank.columns.iter().copied(), FEATURES)?;
+    for column in within.chunks_mut(low_rank.length) {
+        classes.within(column);
+    }
+    let mut scatter = cross(&within, &within, low_rank.length);
+    drop(within);
+    for entry in scatter.iter_mut().step_by(rank + 1) {
+        *entry += reg;
+    }
+    if !cholesky::factor(isa, &mut scatter, rank, stop)? {
+        return Err(not_definite(reg).into());
+    }
+    let mut inverse = directions.clone();
+    for direction in &mut inverse {
+        cholesky::solve(isa, &scatter, direction);
+    }
+    let mut found = discriminants(classes, &directions, &inverse, &overall, reg)?;
+    for mut row in found.coefficients.rows_mut() {
+        low_rank.to_landmarks(row.as_slice_mut().unwrap_or_default());
+    }
+    found.landmarks = Some(low_rank.landmarks);
+    Ok(found)
+}
+
+/// Decomposes the centred and weighted matrix of explicit features.
+fn decompose_low_rank(low_rank: &LowRank, frame: &Frame) -> Result<Eigen> {
+    let (length, rank) = (low_rank.length, low_rank.rank());
+    let mut features = memory::collected(low_rank.columns.iter().copied(), FEATURES)?;
+    for column in features.chunks_mut(length) {
+        frame.leave(column);
+    }
+    let inner = decompose(&cross(&features, &features, length), rank)?;
+    let mut vectors = memory::zeros(length * rank, FEATURES)?;
+    add_product(&mut vectors, &inner.vectors, &features, rank, 1.0);
+    let rounding = inner.values.first().map_or(0.0, |largest| NONE * largest);
+    let kept = inner.values.partition_point(|&value| value > rounding);
+    vectors.truncate(kept * length);
+    for (vector, value) in vectors.chunks_mut(length).zip(&inner.values) {
+        vector.iter_mut().for_each(|entry| *entry /= value.sqrt());
+    }
+    let values = inner.values[..kept].to_vec();
+    Ok(Eigen { values, vectors })
+}
+
+fn not_definite(reg: f64) -> Error {
+    let allowed = "larger: the regularised scatter within the classes is not positive definite";
+    Error::parameter("reg", allowed, reg)
+}
+
 /// Makes Q K Q' of K in place.
 fn centre_within(values: &mut [f64], classes: &Classes, stop: Stop) -> Polled<()> {
     let length = classes.labels.len();
@@ -343,15 +463,11 @@ fn centre_within(values: &mut [f64], classes: &Classes, stop: Stop) -> Polled<()
     })
 }
 
-/// Chooses the regularisation by the squared errors of rows left out one by one. Returns it, and all
-/// that were tried with their errors.
-fn choose(matrix: &KernelMatrix, classes: &Classes, stop: Stop) -> Polled<(f64, Vec<(f64, f64)>)> {
-    let length = matrix.len();
-    let frame = Frame::new(&classes.shares);
-    let (values, _) = centred(matrix, &frame, stop)?;
-    let trace: f64 = values.iter().step_by(length + 1).sum();
-    let eigen = decompose(&values, length)?;
-    drop(values);
+/// Chooses the regularisation by the squared errors of rows left out one by one, given the decomposition
+/// of the centred matrix.
+fn choose(eigen: &Eigen, classes: &Classes, frame: &Frame, stop: Stop) -> Polled<Chosen> {
+    let length = frame.roots.len();
+    let trace: f64 = eigen.values.iter().sum();
     // sqrt(w) times the centred indicators, and their coordinates.
     let targets: Vec<Vec<f64>> = (0..classes.count())
         .map(|class| {
@@ -387,7 +503,7 @@ fn choose(matrix: &KernelMatrix, classes: &Classes, stop: Stop) -> Polled<(f64, 
         let shrunk: Vec<f64> = (eigen.values.iter())
             .map(|value| value.max(0.0) / (value.max(0.0) + reg))
             .collect();
-        tried.push((reg, left_out(&eigen.vectors, &shrunk, &indicators, &frame)));
+        tried.push((reg, left_out(&eigen.vectors, &shrunk, &indicators, frame)));
     }
     let errors = tried.iter().map(|&(_, error)| error);
     let least = errors.fold(f64::INFINITY, f64::min);

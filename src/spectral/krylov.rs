@@ -11,7 +11,7 @@
 //! pass over the kernel values can serve. With a fixed number of passes and a block of all wanted
 //! vectors and some more, this is randomised block Krylov iteration (Musco and Musco, 2015).
 
-use super::dense::{add_product, cross};
+use super::dense::{add_product, cross, transposed};
 use super::eigen::{Eigen, decompose};
 use crate::error::{Polled, Result, Stop, poll};
 use crate::simd::random::Random;
@@ -23,6 +23,8 @@ const SPACE: &str = "the vectors of an iterative eigen-solver";
 const ROUNDING: f64 = 1e-14;
 /// A vector of which only this share is left after the others are taken from it is one of them.
 const DEPENDENT: f64 = 1e-13;
+/// Passes between two looks whether it has converged, each of which decomposes the projection.
+const LOOKS: usize = 4;
 /// Passes after which it ends although it has not converged.
 const MOST_PASSES: usize = 3000;
 
@@ -63,16 +65,20 @@ pub(super) fn largest(
     space.orthonormalise(&mut next);
     let most = wanted.passes.unwrap_or(MOST_PASSES);
     let mut closed = None;
-    for pass in 1.. {
+    for pass in 1_usize.. {
         poll(stop)?;
         let count = next.len() / order;
         let mut image = apply(&next, count)?;
-        space.extend(&next, &image);
-        let ritz = decompose(&space.projected(), space.len())?;
-        space.remove(&mut image);
-        let scale = ritz.values[0].abs();
-        let coupling = space.next_block(&mut image, scale);
+        let products = space.extend(&next, &image);
+        space.subtract(&mut image, &products);
+        let coupling = space.next_block(&mut image, space.scale());
         let ends = image.is_empty();
+        let looks = !wanted.fixed && space.len() >= wanted.count && pass.is_multiple_of(LOOKS);
+        if !(looks || ends || pass >= most || space.is_full(&image)) {
+            next = image;
+            continue;
+        }
+        let ritz = decompose(&space.projected(), space.len())?;
         if ends && space.len() < order && !is_repeated(&mut closed, &ritz, wanted.count) {
             image = space.fresh_block(wanted.seed + pass as u64)?;
         }
@@ -84,7 +90,7 @@ pub(super) fn largest(
                 converged: converged || wanted.fixed,
             });
         }
-        if space.len() + image.len() / order > space.most {
+        if space.is_full(&image) {
             space.restart(&ritz, wanted.count)?;
         }
         next = image;
@@ -146,8 +152,14 @@ impl Space {
         self.basis.len() / self.order
     }
 
-    /// Takes a block into the basis, and its image into the projection.
-    fn extend(&mut self, block: &[f64], image: &[f64]) {
+    /// Tells whether there is no room for a block.
+    fn is_full(&self, block: &[f64]) -> bool {
+        self.len() + block.len() / self.order > self.most
+    }
+
+    /// Takes a block into the basis, and its image into the projection. Returns the products of the basis
+    /// with the image.
+    fn extend(&mut self, block: &[f64], image: &[f64]) -> Vec<f64> {
         let (before, count) = (self.len(), block.len() / self.order);
         self.basis.extend_from_slice(block);
         let products = cross(&self.basis, image, self.order);
@@ -157,6 +169,14 @@ impl Space {
                 self.projection[j * self.most + i] = product;
             }
         }
+        products
+    }
+
+    /// Returns the size of the operator, as far as it is known: the longest row of the projection.
+    fn scale(&self) -> f64 {
+        let rows = self.projection.chunks(self.most).take(self.len());
+        let squares = rows.map(|row| inner_product(self.isa, row, row));
+        squares.fold(0.0, f64::max).sqrt()
     }
 
     /// Returns the projection of the operator.
@@ -166,16 +186,21 @@ impl Space {
             .collect()
     }
 
-    /// Takes from vectors what lies in the space; twice, since once leaves rounding errors.
+    /// Takes from vectors what lies in the space.
     fn remove(&self, vectors: &mut [f64]) {
-        for _ in 0..2 {
-            let products = cross(vectors, &self.basis, self.order);
-            add_product(vectors, &products, &self.basis, self.len(), -1.0);
-        }
+        let products = cross(&self.basis, vectors, self.order);
+        self.subtract(vectors, &products);
+    }
+
+    /// Takes from vectors what lies in the space, given its products with them.
+    fn subtract(&self, vectors: &mut [f64], products: &[f64]) {
+        let products = transposed(products, vectors.len() / self.order);
+        add_product(vectors, &products, &self.basis, self.len(), -1.0);
     }
 
     /// Makes an orthonormal block, orthogonal to the space, of what an image has left; vectors of which
-    /// nothing is left drop out. Returns B, by which the block becomes what it was made of.
+    /// nothing is left drop out. What lies in the space is taken from the block once more, since once
+    /// leaves rounding errors. Returns B, by which the block becomes what it was made of.
     fn next_block(&self, image: &mut Vec<f64>, scale: f64) -> Vec<f64> {
         let count = image.len() / self.order;
         let first = self.orthonormalise_above(image, DEPENDENT * scale);

@@ -5,6 +5,7 @@
 //! | `eigen` | decomposing a symmetric matrix that lies in memory |
 //! | `operator`, `krylov` | the centred kernel matrix by what it does to vectors; its largest eigenvalues |
 //! | `condition` | what Mercer's theorem says of a matrix |
+//! | `low_rank` | a kernel matrix by a few of its rows |
 //! | `projection` | linear functions in feature space |
 //! | `pca`, `pre_image` | kernel PCA, and points whose images are near to a projection |
 //! | `fisher` | Fisher's discriminants |
@@ -17,6 +18,7 @@ pub mod eigen;
 mod fisher;
 mod kmeans;
 mod krylov;
+mod low_rank;
 mod neighbors;
 mod operator;
 mod pca;

@@ -5,32 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._data import MatrixLike, RowsLike, length
+from mercer._data import RowsLike
 from mercer._kernel_rows import KernelRows
-from mercer._params import naming
+from mercer._targets import checked_classes, several_classes
+from mercer.svm._docs import FEATURE_SPACE, documented
 
-__all__ = ["KernelClassifier", "checked_target"]
-
-
-def checked_target(y: ArrayLike, X: RowsLike) -> NDArray[Any]:
-    """Return one target for each row, else raise."""
-    with naming("y"):
-        if y is None:
-            raise ValueError(
-                "y must be given: it requires y to be passed, but the target y is None"
-            )
-        target: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
-    if target.dtype.kind == "f" and not np.isfinite(target).all():
-        raise ValueError("y must be finite, got NaN or infinity")
-    n_rows = length(X)
-    if len(target) != n_rows:
-        raise ValueError(
-            f"y must have one value for each row of X, got {len(target)} for {n_rows} rows"
-        )
-    return target
+__all__ = ["KernelClassifier"]
 
 
 class KernelClassifier(ClassifierMixin, KernelRows):
@@ -42,11 +24,7 @@ class KernelClassifier(ClassifierMixin, KernelRows):
 
     def _class_numbers(self, y: ArrayLike, X: RowsLike) -> NDArray[np.int64]:
         """Note the classes and return the number of that of each row."""
-        target = checked_target(y, X)
-        check_classification_targets(target)
-        self.classes_, numbers = np.unique(target, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(f"y must have at least two classes, got {len(self.classes_)} class")
+        self.classes_, numbers = several_classes(checked_classes(y, X))
         return numbers
 
     @property
@@ -54,13 +32,13 @@ class KernelClassifier(ClassifierMixin, KernelRows):
         """The class that each machine tells from the others."""
         return range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
 
-    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
+    @documented(FEATURE_SPACE)
+    def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
         """Return the values of the machines.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            The rows.
+        {X_new}
 
         Returns
         -------
@@ -71,13 +49,13 @@ class KernelClassifier(ClassifierMixin, KernelRows):
         values = self._new_values(X) @ self.dual_coef_.T + self.intercept_
         return values[:, 0] if len(self.classes_) == 2 else values
 
-    def predict(self, X: MatrixLike) -> NDArray[Any]:
+    @documented(FEATURE_SPACE)
+    def predict(self, X: RowsLike) -> NDArray[Any]:
         """Return the class of each row.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            The rows.
+        {X_new}
 
         Returns
         -------

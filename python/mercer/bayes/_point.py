@@ -12,31 +12,28 @@ from mercer._data import MatrixLike
 from mercer._params import check_integer, check_non_negative
 from mercer.bayes._classes import KernelClassifier
 from mercer.kernels._gamma import Gamma
+from mercer.svm._docs import FEATURE_SPACE, documented
 from mercer.svm._types import KernelLike, RandomState
 
 __all__ = ["BayesPointClassifier"]
 
 
+@documented(FEATURE_SPACE)
 class BayesPointClassifier(KernelClassifier):
     """The Bayes point: the centre of all classifiers that make no errors.
 
     The support vector machine has the centre of the largest sphere among them; the centre of mass
     is what Bayes' rule would choose. It is approximated by the mean of kernel perceptrons, each
     trained on the rows in another order and made of length one: the second algorithm of Herbrich,
-    Graepel and Campbell. `ridge` makes rows separable that are not. More than two classes have one
-    machine each, against the others.
+    Graepel and Campbell. `ridge` makes rows separable that are not, and 1 is added to the kernel,
+    which stands for an intercept. More than two classes have one machine each, against the others.
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'imq', 'precomputed'}, Kernel or \
-callable, default='rbf'
-        The kernel. 1 is added to it, which stands for an intercept.
-    degree : int, default=3
-        Degree of 'poly'.
-    gamma : {'scale', 'auto', 'median'} or float, default='scale'
-        Factor of 'rbf', 'poly', 'sigmoid' and 'laplacian'.
-    coef0 : float, default=0.0
-        Constant term of 'poly' and 'sigmoid'.
+    {kernel}
+    {degree}
+    {gamma}
+    {coef0}
     n_perceptrons : int, default=100
         How many orders of the rows are averaged.
     ridge : float, default=1.0
@@ -48,8 +45,7 @@ callable, default='rbf'
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
+    {classes_}
     support_ : ndarray of shape (n_support,)
         The numbers of the rows with coefficients.
     support_vectors_ : rows
@@ -60,8 +56,8 @@ callable, default='rbf'
         The constants.
     n_iter_ : int
         Passes over the rows, of all perceptrons of the machine that took most.
-    n_features_in_ : int
-        The number of features of the rows.
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------
@@ -98,13 +94,13 @@ callable, default='rbf'
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @documented(FEATURE_SPACE)
     def fit(self, X: MatrixLike, y: ArrayLike) -> "BayesPointClassifier":
         """Learn from rows and classes.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            The rows, or their kernel matrix if it is precomputed.
+        {X}
         y : array-like of shape (n_rows,)
             The classes.
 

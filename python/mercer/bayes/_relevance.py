@@ -13,11 +13,24 @@ from mercer import _core
 from mercer._data import MatrixLike
 from mercer._kernel_rows import KernelRows
 from mercer._params import check_bool, check_integer, check_positive, naming
-from mercer.bayes._classes import KernelClassifier, checked_target
+from mercer._targets import checked_target
+from mercer.bayes._classes import KernelClassifier
 from mercer.kernels._gamma import Gamma
+from mercer.svm._docs import FEATURE_SPACE, documented
 from mercer.svm._types import KernelLike
 
 __all__ = ["RVC", "RVR"]
+
+
+_TEXTS = {
+    **FEATURE_SPACE,
+    "fit_intercept": """fit_intercept : bool, default=True
+    Whether a constant is among the basis functions.""",
+    "tol": """tol : float, default=1e-6
+    The gain in log marginal likelihood below which to stop.""",
+    "max_iter": """max_iter : int, default=10000
+    The most steps, each of which changes one precision.""",
+}
 
 
 class _Relevance(KernelRows):
@@ -30,6 +43,25 @@ class _Relevance(KernelRows):
     relevance_: NDArray[np.int32]
     relevance_vectors_: Any
     n_iter_: int
+
+    def __init__(
+        self,
+        *,
+        kernel: KernelLike = "rbf",
+        degree: int = 3,
+        gamma: Gamma = "scale",
+        coef0: float = 0.0,
+        fit_intercept: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 10000,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
 
     def _design(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the columns of the design."""
@@ -81,31 +113,25 @@ class _Relevance(KernelRows):
         return ((design @ covariance) * design).sum(axis=1)  # type: ignore[no-any-return]
 
 
+@documented(_TEXTS)
 class RVR(RegressorMixin, _Relevance):
     """Relevance vector regression.
 
     A weight for the kernel of each training row, and for the intercept, each with a Gaussian prior
     of its own precision. The precisions, and that of the noise, maximise the marginal likelihood;
     most become infinite, which leaves a few relevance vectors, fewer than support vectors as a
-    rule. Predictions are distributions: ``predict(X, return_std=True)``.
+    rule. Predictions are distributions: ``predict(X, return_std=True)``. The kernel need not be a
+    Mercer kernel: its values are basis functions.
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'imq', 'precomputed'}, Kernel or \
-callable, default='rbf'
-        The basis functions; they need not be a Mercer kernel.
-    degree : int, default=3
-        Degree of 'poly'.
-    gamma : {'scale', 'auto', 'median'} or float, default='scale'
-        Factor of 'rbf', 'poly', 'sigmoid' and 'laplacian'.
-    coef0 : float, default=0.0
-        Constant term of 'poly' and 'sigmoid'.
-    fit_intercept : bool, default=True
-        Whether a constant is among the basis functions.
-    tol : float, default=1e-6
-        The gain in log marginal likelihood below which to stop.
-    max_iter : int, default=10000
-        The most steps, each of which changes one precision.
+    {kernel}
+    {degree}
+    {gamma}
+    {coef0}
+    {fit_intercept}
+    {tol}
+    {max_iter}
 
     Attributes
     ----------
@@ -127,8 +153,8 @@ callable, default='rbf'
         The evidence for the model.
     n_iter_ : int
         Steps taken.
-    n_features_in_ : int
-        The number of features of the rows.
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------
@@ -152,32 +178,13 @@ callable, default='rbf'
     dual_coef_: NDArray[np.float64]
     intercept_: float
 
-    def __init__(
-        self,
-        *,
-        kernel: KernelLike = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10000,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-
+    @documented(_TEXTS)
     def fit(self, X: MatrixLike, y: ArrayLike) -> "RVR":
         """Learn from rows and targets.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            The rows, or their kernel matrix if it is precomputed.
+        {X}
         y : array-like of shape (n_rows,)
             The targets.
 
@@ -201,13 +208,13 @@ callable, default='rbf'
         self.log_marginal_likelihood_ = found.evidence
         return self
 
+    @documented(_TEXTS)
     def predict(self, X: MatrixLike, return_std: bool = False) -> Any:
         """Return the mean of the targets of rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            The rows.
+        {X_new}
         return_std : bool, default=False
             Whether to return the standard deviations too: of the noise, and of the weights.
 
@@ -225,6 +232,7 @@ callable, default='rbf'
         return mean, np.sqrt(self.noise_**2 + variances)
 
 
+@documented(_TEXTS)
 class RVC(_Relevance, KernelClassifier):
     """Relevance vector classification.
 
@@ -233,26 +241,17 @@ class RVC(_Relevance, KernelClassifier):
 
     Parameters
     ----------
-    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'laplacian', 'imq', 'precomputed'}, Kernel or \
-callable, default='rbf'
-        The basis functions; they need not be a Mercer kernel.
-    degree : int, default=3
-        Degree of 'poly'.
-    gamma : {'scale', 'auto', 'median'} or float, default='scale'
-        Factor of 'rbf', 'poly', 'sigmoid' and 'laplacian'.
-    coef0 : float, default=0.0
-        Constant term of 'poly' and 'sigmoid'.
-    fit_intercept : bool, default=True
-        Whether a constant is among the basis functions.
-    tol : float, default=1e-6
-        The gain in log marginal likelihood below which to stop.
-    max_iter : int, default=10000
-        The most steps, each of which changes one precision.
+    {kernel}
+    {degree}
+    {gamma}
+    {coef0}
+    {fit_intercept}
+    {tol}
+    {max_iter}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
+    {classes_}
     relevance_ : ndarray of shape (n_relevance,)
         The numbers of the relevance vectors of all machines.
     relevance_vectors_ : rows
@@ -267,8 +266,8 @@ callable, default='rbf'
         The evidence for each machine, approximately.
     n_iter_ : int
         The most steps of a machine.
-    n_features_in_ : int
-        The number of features of the rows.
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------
@@ -287,32 +286,13 @@ callable, default='rbf'
     True
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: KernelLike = "rbf",
-        degree: int = 3,
-        gamma: Gamma = "scale",
-        coef0: float = 0.0,
-        fit_intercept: bool = True,
-        tol: float = 1e-6,
-        max_iter: int = 10000,
-    ) -> None:
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-
+    @documented(_TEXTS)
     def fit(self, X: MatrixLike, y: ArrayLike) -> "RVC":
         """Learn from rows and classes.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            The rows, or their kernel matrix if it is precomputed.
+        {X}
         y : array-like of shape (n_rows,)
             The classes.
 
@@ -336,6 +316,7 @@ callable, default='rbf'
         self.log_marginal_likelihood_ = np.array([machine.evidence for machine in found])
         return self
 
+    @documented(_TEXTS)
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Return the probabilities of the classes.
 
@@ -344,8 +325,7 @@ callable, default='rbf'
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            The rows.
+        {X_new}
 
         Returns
         -------

@@ -24,6 +24,7 @@ from mercer._params import (
 from mercer._threads import thread_count
 from mercer.kernels import RBF
 from mercer.kernels._kernel import Kernel
+from mercer.svm._docs import FEATURE_SPACE, documented
 from mercer.svm._sources import KernelFunction, source_of
 
 __all__ = ["KernelPCA"]
@@ -37,6 +38,7 @@ _STILL = 1e-7
 _VALUES = 2**22
 
 
+@documented(FEATURE_SPACE)
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace):
     """Kernel principal component analysis, with scikit-learn's parameters and attributes.
 
@@ -83,9 +85,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
         Where the vectors that 'arpack' and 'randomized' begin with come from.
     copy_X : bool, default=True
         Not used, since `X` is never changed: it is kept as it is if it needs no conversion.
-    n_jobs : int, default=None
-        Number of threads. None uses every available processor, but only one inside a joblib
-        worker.
+    {n_jobs}
     pre_image : {'ridge', 'fixed_point'}, default='ridge'
         How `inverse_transform` finds points: by kernel ridge regression, as scikit-learn does, or,
         for the RBF kernel, by the fixed-point iteration of Mika et al. (1999).
@@ -102,14 +102,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
         Coefficients of the regression that learns pre-images; only with ``fit_inverse_transform``.
     X_transformed_fit_ : ndarray of shape (n_samples, n_components)
         Projections of the rows; only with ``fit_inverse_transform``.
-    X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
-        The rows.
+    {X_fit_}
     gamma_ : float
         The coefficient of the kernel, if it has one of its own.
-    n_features_in_ : int
-        Number of features seen by `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, if `X` has names that are all strings.
+    {n_features_in_}
+    {feature_names_in_}
 
     Examples
     --------
@@ -120,6 +117,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
     >>> pca.transform(X[:5]).shape
     (5, 7)
     """
+
+    _gamma_is_optional = True
 
     eigenvalues_: NDArray[np.float64]
     eigenvectors_: NDArray[np.float64]
@@ -170,6 +169,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
         self.pre_image = pre_image
         self.cache_size = cache_size
 
+    @documented(FEATURE_SPACE)
     def fit(
         self, X: RowsLike, y: None = None, sample_weight: ArrayLike | None = None
     ) -> "KernelPCA":
@@ -177,14 +177,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
-            The rows; or the kernel matrix, if the kernel is 'precomputed'; or any sequence that a
-            callable kernel understands.
-        y : None, default=None
-            Not used.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A row of weight 2 counts like two rows; rows of zero or negative
-            weight are left out.
+        {X}
+        {y}
+        {sample_weight}
 
         Returns
         -------
@@ -220,6 +215,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
             self._learn_pre_images()
         return self
 
+    @documented(FEATURE_SPACE)
     def fit_transform(
         self, X: RowsLike, y: None = None, sample_weight: ArrayLike | None = None
     ) -> NDArray[Any]:
@@ -229,8 +225,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
             As in `fit`.
-        y : None, default=None
-            Not used.
+        {y}
         sample_weight : array-like of shape (n_samples,), default=None
             As in `fit`.
 
@@ -242,15 +237,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
         self.fit(X, sample_weight=sample_weight)
         return self._projections() if self._all_kept else self.transform(X)
 
+    @documented(FEATURE_SPACE)
     def transform(self, X: RowsLike) -> NDArray[Any]:
         """Project rows on the components.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features) or \
-(n_samples, n_samples_fit)
-            The rows; or their kernel values with all training rows, if the kernel is
-            'precomputed'.
+        {X_new}
 
         Returns
         -------

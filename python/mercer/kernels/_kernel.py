@@ -86,14 +86,50 @@ class Kernel(ABC):
         if self._of_sequences:
             fitted = self._fitted_to(A)
             return fitted._sequence_values(*sequences_of(A, B))
+        kernel, a, b = self._between(A, B)
+        return kernel.matrix(a, b, thread_count(None))
+
+    def distance(self, A: MatrixLike, B: MatrixLike | None = None) -> NDArray[np.float64]:
+        """Compute all distances in feature space between the rows of two matrices.
+
+        Their squares are k(a, a) - 2 k(a, b) + k(b, b). Equal rows have the distance zero. Those of
+        rows near to each other are computed from the differences of the rows, where the kernel is
+        a function of these: linear, RBF, Laplacian and inverse multiquadric kernels, their sums and
+        multiples. Others lose digits there, as any difference does.
+
+        Parameters
+        ----------
+        A : {array-like, sparse matrix} of shape (n_rows_A, n_features)
+            The first rows, as in a call.
+        B : {array-like, sparse matrix} of shape (n_rows_B, n_features), default=None
+            The second rows, those of `A` if None.
+
+        Returns
+        -------
+        ndarray of shape (n_rows_A, n_rows_B), float64
+            The distances.
+        """
+        if self._of_sequences:
+            fitted = self._fitted_to(A)
+            a, b = sequences_of(A, B)
+            rows = fitted._sequence_diagonal(a)
+            columns = rows if b is None else fitted._sequence_diagonal(b)
+            squares = rows[:, None] - 2.0 * fitted._sequence_values(a, b) + columns
+            return np.sqrt(np.maximum(squares, 0.0))
+        kernel, left, right = self._between(A, B)
+        return kernel.distance(left, right, thread_count(None))
+
+    def _between(
+        self, A: MatrixLike, B: MatrixLike | None
+    ) -> tuple[_core.Kernel, _core.Samples, _core.Samples]:
+        """Return the core's form of the kernel and of two sets of rows, those of `A` twice."""
         A = check_rows(A, "A")
         kernel = self._fitted_to(A)._build()
         if B is None:
-            a = b = make_samples(A)
-        else:
-            A, B = _alike(A, check_rows(B, "B"))
-            a, b = make_samples(A), make_samples(B)
-        return kernel.matrix(a, b, thread_count(None))
+            samples = make_samples(A)
+            return kernel, samples, samples
+        A, B = _alike(A, check_rows(B, "B"))
+        return kernel, make_samples(A), make_samples(B)
 
     def __add__(self, other: Any) -> "Kernel":
         """Return the sum with another kernel."""

@@ -15,6 +15,7 @@ from mercer._kernel_rows import KernelRows, kernel_values
 from mercer._params import check_integer, naming
 from mercer.kernels._gamma import Gamma
 from mercer.kernels._kernel import Kernel
+from mercer.svm._docs import FEATURE_SPACE, documented
 from mercer.svm._types import KernelLike
 
 __all__ = ["MercerCheck", "MercerMap", "check"]
@@ -98,6 +99,7 @@ def check(kernel: Kernel | Callable[[Any, Any], Any], X: RowsLike) -> MercerChec
     )
 
 
+@documented(FEATURE_SPACE)
 class MercerMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelRows):
     """The features that Mercer's theorem promises: sqrt(lambda_k) psi_k(x).
 
@@ -129,8 +131,8 @@ callable, default='rbf'
         What kernel values with the training rows are multiplied by.
     X_fit_ : rows
         The training rows; empty for a precomputed kernel.
-    n_features_in_ : int
-        The number of features of the rows.
+    {n_features_in_}
+    {feature_names_in_}
 
     References
     ----------

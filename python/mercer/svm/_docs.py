@@ -9,7 +9,7 @@ from re import MULTILINE, Match, sub
 from textwrap import indent
 from typing import Any, TypeVar
 
-__all__ = ["CLASSIFIER", "LINEAR", "MACHINE", "documented"]
+__all__ = ["CLASSIFIER", "FEATURE_SPACE", "LINEAR", "MACHINE", "documented"]
 
 _Documented = TypeVar("_Documented", bound=Callable[..., Any])
 
@@ -19,8 +19,8 @@ kernel : str, object of `mercer.kernels` or callable, default='rbf'
     multiquadric with c = 1), or 'precomputed' if `X` is the kernel matrix itself. An object such as
     ``RBF(sigma=1.5) + 0.1 * Linear()`` brings its own parameters: `degree`, `gamma` and `coef0` are
     not used. A callable ``k(A, B)`` returns an array of shape (len(A), len(B)). In training it is
-    called with blocks of rows of `X`, whatever these are; in prediction, `B` are the support
-    vectors. Arrays it is called with are read-only.
+    called with blocks of rows of `X`, whatever these are; in prediction, `B` are the rows that the
+    model keeps. Arrays it is called with are read-only.
 degree : int, default=3
     Degree of the 'poly' kernel, not negative.
 gamma : {'scale', 'auto', 'median'} or float, default='scale'
@@ -204,10 +204,24 @@ report_ : Report
     sequence, for each machine; see `mercer.report`.
 """
 
-#: The texts of machines without classes, those of classifiers, and those of linear machines.
+_OF_FEATURE_SPACE = """
+classes_ : ndarray of shape (n_classes,)
+    The labels, sorted.
+random_state : int, RandomState instance or None, default=None
+    Where random numbers come from.
+y : None, default=None
+    Not used.
+X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
+    The rows the model keeps, in their own type if the kernel is a callable; those of the kernel
+    matrix if it is 'precomputed'.
+"""
+
+#: The texts of machines without classes, of classifiers, of linear machines, and of what else lives
+#: in feature space.
 MACHINE = {**_COMMON, **_entries(_OF_A_MACHINE)}
 CLASSIFIER = {**_COMMON, **_entries(_OF_A_CLASSIFIER)}
 LINEAR = {**_COMMON, **_entries(_OF_A_LINEAR_MACHINE)}
+FEATURE_SPACE = {**_COMMON, **_entries(_OF_FEATURE_SPACE)}
 
 
 def documented(texts: Mapping[str, str]) -> Callable[[_Documented], _Documented]:

@@ -1,9 +1,10 @@
 """The kernel of an estimator: by name, as an object, as a callable, or given as a matrix."""
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from sklearn.base import BaseEstimator
 
+from mercer._params import check_coef0, check_degree, check_gamma
 from mercer.kernels import RBF, InverseMultiquadric, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.kernels._kernel import Kernel
 from mercer.svm._sources import KernelFunction
@@ -22,6 +23,17 @@ class KernelParameters(BaseEstimator):
     degree: Any
     gamma: Any
     coef0: Any
+
+    #: Whether `gamma` may be None.
+    _gamma_is_optional: ClassVar[bool] = False
+
+    def _check_kernel(self) -> Kernel | str | KernelFunction:
+        """Return the kernel asked for if its parameters are allowed, else raise."""
+        check_degree(self.degree)
+        check_coef0(self.coef0)
+        if self.gamma is not None or not self._gamma_is_optional:
+            check_gamma(self.gamma)
+        return self._given_kernel()
 
     def _given_kernel(self) -> Kernel | str | KernelFunction:
         """Return the kernel asked for: an object, 'precomputed' or a callable."""

@@ -33,7 +33,7 @@ from mercer._params import naming
 from mercer.kernels._kernel import Kernel
 from mercer.svm._state import freeze
 
-__all__ = ["KernelFunction", "KernelSource", "Prediction", "source_of"]
+__all__ = ["Given", "KernelFunction", "KernelSource", "Prediction", "source_of"]
 
 #: A user's kernel: ``k(A, B)`` has shape (len(A), len(B)).
 KernelFunction: TypeAlias = Callable[[Any, Any], Any]
@@ -185,7 +185,26 @@ class BuiltIn(KernelSource):
         return _blocks(X.shape[0], max(stored // X.shape[0], n_values))
 
 
-class Precomputed(KernelSource):
+class Given(KernelSource):
+    """Kernel values that the user gives, as a matrix or by a function."""
+
+    @abstractmethod
+    def kernel_values(
+        self, X: RowsLike, support: RowNumbers, vectors: RowsLike, n_values: int = 1
+    ) -> Iterator[NDArray[np.float64]]:
+        """Yield the values of one block of rows after the other with the support vectors.
+
+        Of each row, `n_values` are made of them.
+        """
+
+    def decision(self, prediction: Prediction) -> Iterator[NDArray[np.float64]]:
+        for values in self.kernel_values(
+            prediction.X, prediction.support, prediction.support_vectors, prediction.n_machines
+        ):
+            yield prediction.expansion.decision_from_kernel(values)
+
+
+class Precomputed(Given):
     """A kernel matrix given as `X`."""
 
     def check(self, estimator: Any, X: RowsLike, *, reset: bool) -> RowsLike:
@@ -223,11 +242,11 @@ class Precomputed(KernelSource):
             )
         return _core.Kernel.precomputed(), None
 
-    def decision(self, prediction: Prediction) -> Iterator[NDArray[np.float64]]:
-        X, support = prediction.X, prediction.support
-        for block in _blocks(X.shape[0], max(len(support), prediction.n_machines)):
-            values = np.ascontiguousarray(X[block][:, support], dtype=np.float64)
-            yield prediction.expansion.decision_from_kernel(values)
+    def kernel_values(
+        self, X: RowsLike, support: RowNumbers, vectors: RowsLike, n_values: int = 1
+    ) -> Iterator[NDArray[np.float64]]:
+        for block in _blocks(X.shape[0], max(len(support), n_values)):
+            yield np.ascontiguousarray(X[block][:, support], dtype=np.float64)
 
     def diagonal(self, X: RowsLike, constant: float | None) -> Iterator[NDArray[np.float64]]:
         if constant is None:
@@ -239,7 +258,7 @@ class Precomputed(KernelSource):
         yield np.full(X.shape[0], constant)
 
 
-class Custom(KernelSource):
+class Custom(Given):
     """A function ``k(A, B)`` of the user, over rows of any kind, or a kernel of sequences."""
 
     def __init__(self, function: KernelFunction) -> None:
@@ -302,16 +321,16 @@ class Custom(KernelSource):
         # The core is given kernel values, so it matters only that the kernel is not its own.
         return _core.Kernel.precomputed(), None
 
-    def decision(self, prediction: Prediction) -> Iterator[NDArray[np.float64]]:
-        X, n_support = prediction.X, len(prediction.support)
-        vectors = _protected(prediction.support_vectors)
-        for block in _blocks(length(X) or 0, max(n_support, prediction.n_machines)):
+    def kernel_values(
+        self, X: RowsLike, support: RowNumbers, vectors: RowsLike, n_values: int = 1
+    ) -> Iterator[NDArray[np.float64]]:
+        n_support, vectors = len(support), _protected(vectors)
+        for block in _blocks(length(X) or 0, max(n_support, n_values)):
             rows = np.arange(block.start, block.stop)
             if n_support:
-                values = self._values(_copied(X, rows), vectors, len(rows), n_support)
+                yield self._values(_copied(X, rows), vectors, len(rows), n_support)
             else:
-                values = np.empty((len(rows), 0))
-            yield prediction.expansion.decision_from_kernel(values)
+                yield np.empty((len(rows), 0))
 
     def diagonal(self, X: RowsLike, constant: float | None) -> Iterator[NDArray[np.float64]]:
         n_rows = length(X) or 0
