@@ -123,6 +123,12 @@ class Report:
     @property
     def objective(self) -> float: ...
     @property
+    def primal_objective(self) -> float: ...
+    @property
+    def duality_gap(self) -> float: ...
+    @property
+    def squared_norm(self) -> float: ...
+    @property
     def kernel_evaluations(self) -> int: ...
     @property
     def cache_hits(self) -> int: ...
@@ -413,6 +419,18 @@ def leave_one_out(
     """Find the value of every row by machines that are trained on all others.
 
     rows are the targets and the weights or costs.
+    """
+
+def spans(
+    kernel: Kernel,
+    samples: Samples,
+    vectors: list[NDArray[np.float64]],
+    intercept: _Intercept,
+    settings: Settings,
+) -> NDArray[np.float64]:
+    """Find the square of the span of each row of samples, infinity where there is none.
+
+    vectors are the coefficients, their lower and upper bounds, and what is added to the diagonal.
     """
 
 def confidences(

@@ -108,6 +108,15 @@ class MachineReport:
     cache_bypasses : int
         Rows among `cache_misses` that were not kept, because memory for them would have cost more
         than it takes to compute them again.
+    primal_objective : float
+        Value of what the machine minimises, as its documentation states it but in the scaling of
+        `objective`: at the optimum it is ``-objective``. Infinite if a hard margin is not reached,
+        or there was no time to find it.
+    duality_gap : float
+        ``primal_objective + objective``, which is never negative: how far the solution is from the
+        optimum at the most, in terms of the objective.
+    squared_norm : float
+        The squared length |w|^2 of the weight vector.
     """
 
     status: Status
@@ -120,6 +129,9 @@ class MachineReport:
     seconds: Seconds
     method: Method = "smo"
     cache_bypasses: int = 0
+    primal_objective: float = np.nan
+    duality_gap: float = np.nan
+    squared_norm: float = np.nan
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,6 +181,16 @@ class Report:
     def objective(self) -> float:
         """The sum of the dual objectives."""
         return sum(machine.objective for machine in self)
+
+    @property
+    def primal_objective(self) -> float:
+        """The sum of what the machines minimise."""
+        return sum(machine.primal_objective for machine in self)
+
+    @property
+    def duality_gap(self) -> float:
+        """The sum of the duality gaps."""
+        return sum(machine.duality_gap for machine in self)
 
     @property
     def iterations(self) -> int:

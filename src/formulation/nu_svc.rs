@@ -105,6 +105,7 @@ pub(crate) fn normalized(mut solution: Solution, problem: &DualProblem, largest:
     if rho > 16.0 * f64::EPSILON * size * largest && rho.is_normal() {
         solution.beta.iter_mut().for_each(|beta| *beta /= rho);
         solution.intercept /= rho;
+        solution.report.squared_norm /= rho * rho;
     }
     solution
 }

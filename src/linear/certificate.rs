@@ -7,6 +7,7 @@ use super::charge::Target;
 use super::matrix::{WHAT, dot};
 use super::rows::{ROWS, Rows};
 use crate::error::{Polled, Stop};
+use crate::qp::Charged;
 use crate::simd::{memory, parallel};
 
 /// Standard deviations of rounding errors that are added to the gap, on either side.
@@ -20,6 +21,10 @@ pub(crate) struct Certificate {
     pub gap: f64,
     /// The objective of the dual problem.
     pub objective: f64,
+    /// How far that is from the objective of the machine.
+    pub duality_gap: f64,
+    /// The squared length of the weight vector, that of a constant feature included.
+    pub squared_norm: f64,
 }
 
 /// What some rows add to it.
@@ -28,6 +33,7 @@ struct Share {
     m: f64,
     big_m: f64,
     objective: f64,
+    duality_gap: f64,
     square: f64,
 }
 
@@ -52,6 +58,13 @@ impl Share {
             self.big_m = self.big_m.min(descent - price);
         }
         self.objective += beta * (0.5 * ridge * beta - value) + tube * beta.abs();
+        let charged = Charged {
+            lower,
+            upper,
+            ridge,
+            absolute: tube,
+        };
+        self.duality_gap += charged.gap(f - value, beta);
         self.square += beta * beta;
     }
 }
@@ -79,13 +92,17 @@ pub(super) fn certify(
         m: all.m.max(share.m),
         big_m: all.big_m.min(share.big_m),
         objective: all.objective + share.objective,
+        duality_gap: all.duality_gap + share.duality_gap,
         square: all.square + share.square,
     });
+    let squared_norm = dot(sums, sums);
     let norm = rows.norm();
     let rounding = DEVIATIONS * 0.5 * f64::EPSILON * norm * norm * all.square.sqrt();
     let gap = all.m - all.big_m + 2.0 * rounding;
     Ok(Certificate {
         gap: if gap.is_nan() { f64::INFINITY } else { gap },
-        objective: 0.5 * dot(sums, sums) + all.objective,
+        objective: 0.5 * squared_norm + all.objective,
+        duality_gap: all.duality_gap,
+        squared_norm,
     })
 }

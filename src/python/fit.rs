@@ -34,6 +34,18 @@ impl PyReport {
         self.0.objective
     }
     #[getter]
+    fn primal_objective(&self) -> f64 {
+        self.0.primal_objective
+    }
+    #[getter]
+    fn duality_gap(&self) -> f64 {
+        self.0.duality_gap
+    }
+    #[getter]
+    fn squared_norm(&self) -> f64 {
+        self.0.squared_norm
+    }
+    #[getter]
     fn kernel_evaluations(&self) -> u64 {
         self.0.kernel_evaluations
     }

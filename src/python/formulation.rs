@@ -179,7 +179,7 @@ fn loss(squared: bool) -> Loss {
     if squared { Loss::Squared } else { Loss::Linear }
 }
 
-fn intercept_named(name: &str) -> PyResult<Intercept> {
+pub(super) fn intercept_named(name: &str) -> PyResult<Intercept> {
     match name {
         "free" => Ok(Intercept::Free),
         "none" => Ok(Intercept::None),

@@ -3,14 +3,16 @@
 use super::arrays::{copy, numbers};
 use super::expansion::multiclass_named;
 use super::fit::PyReport;
-use super::formulation::{PyFormulation, check_length};
+use super::formulation::{PyFormulation, check_length, intercept_named};
 use super::kernel::PyKernel;
 use super::run;
 use super::samples::PySamples;
 use super::search::check_columns;
 use super::settings::PySettings;
-use crate::search::{Fit, LeaveOneOut, Sphere};
-use numpy::{IntoPyArray, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use crate::search::{Fit, LeaveOneOut, Spans, Sphere};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
 
 /// What leaving rows out gives back.
@@ -84,6 +86,32 @@ pub(super) fn leave_one_out(
 /// The error of a machine that rows cannot be left out of.
 fn unshared() -> crate::error::Error {
     crate::error::Error::parameter("estimator", "a machine without a start", "one with a start")
+}
+
+/// Coefficients, their lower and upper bounds, and ridges.
+type Vectors<'py> = [PyReadonlyArray1<'py, f64>; 4];
+
+#[pyfunction]
+pub(super) fn spans<'py>(
+    py: Python<'py>,
+    kernel: &PyKernel,
+    samples: &PySamples,
+    vectors: Vectors,
+    intercept: &str,
+    settings: &PySettings,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let [beta, lower, upper, ridge] = vectors;
+    let (kernel, samples) = (&kernel.0, &*samples.0);
+    let spans = Spans {
+        kernel: kernel.clone(),
+        beta: copy(&beta)?,
+        lower: copy(&lower)?,
+        upper: copy(&upper)?,
+        ridge: copy(&ridge)?,
+        intercept: intercept_named(intercept)?,
+    };
+    let found = settings.run_many(py, kernel, samples, 4, |watch| spans.run(samples, watch))?;
+    run::objects(|| found.into_pyarray(py))
 }
 
 #[pyfunction]

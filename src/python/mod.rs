@@ -73,7 +73,7 @@ mod _core {
     #[pymodule_export]
     use super::kernel::PyKernel;
     #[pymodule_export]
-    use super::leave_one_out::{PyLeftOut, confidences, leave_one_out};
+    use super::leave_one_out::{PyLeftOut, confidences, leave_one_out, spans};
     #[pymodule_export]
     use super::linear::{PyLinearFit, PyLinearFormulation};
     #[pymodule_export]

@@ -25,6 +25,7 @@ use super::confirm::{bounded_gap, estimated_noise, exact_gradient, in_doubt};
 use super::control::{Control, Monitor, StopRule};
 use super::coordinates::Coordinates;
 use super::doubt::{Doubt, Stale, rounding};
+use super::duality::Point;
 use super::image::Image;
 use super::interior;
 use super::kkt::{Thresholds, intercepts};
@@ -505,7 +506,6 @@ impl<'a, 'm> Ladder<'a, 'm> {
         let Coordinates { beta, gradient, .. } = &state.coordinates;
         let shift = task.shift(beta);
         let intercepts = intercepts(&state.coordinates, &task.problem.constraint);
-        let intercepts = intercepts.map(|intercept| intercept - shift);
         // A gradient that lacks the part of the kernel leaves out 1/2 beta' K beta: bound it.
         let lacking = match self.complete {
             true => 0.0,
@@ -515,6 +515,21 @@ impl<'a, 'm> Ladder<'a, 'm> {
                 terms.map(|(beta, size)| 0.5 * beta.abs() * size).sum()
             }
         };
+        let objective = task.problem.objective(beta, gradient) + lacking;
+        let point = Point {
+            problem: task.problem,
+            beta,
+            gradient,
+            intercepts,
+        };
+        // Of variables that were set aside the gradient is not known.
+        let duality_gap = match self.complete && state.stale.is_empty() {
+            true => point.duality_gap(),
+            false => f64::INFINITY,
+        };
+        let sum: f64 = task.problem.start.iter().sum();
+        let squared_norm = point.squared_norm() + 2.0 * sum * shift;
+        let intercepts = intercepts.map(|intercept| intercept - shift);
         let image = Image::of_gradient(task.problem, beta, gradient, errors);
         let solution = Solution {
             intercept: (intercepts[0] + intercepts[1]) / 2.0,
@@ -524,7 +539,10 @@ impl<'a, 'm> Ladder<'a, 'm> {
                 method: self.algorithm,
                 iterations: state.iterations,
                 gap: self.gap,
-                objective: task.problem.objective(beta, gradient) + lacking,
+                objective,
+                primal_objective: duality_gap - objective,
+                duality_gap,
+                squared_norm: squared_norm.max(0.0),
                 kernel_evaluations,
                 cache_hits: self.counters[0],
                 cache_misses: self.counters[1],

@@ -29,6 +29,7 @@
 //! | `control` | [`StopRule`], [`Monitor`] and the clock |
 //! | `report`, `phases` | [`Solution`], [`Report`] and where the time went |
 //! | `doubt`, `confirm` | how wrong the gradient may be, and the gap that is sure |
+//! | `duality` | the objective of the machine itself, and how far that is from the dual one |
 //! | `settings`, `divergence`, `update` | what the solvers share |
 //! | `driver` | the way from `solve` to a solver: the ladder of precisions |
 //! | `face` | the minimum of the free variables, others meeting their bounds on the way |
@@ -47,6 +48,7 @@ mod coordinates;
 mod divergence;
 mod doubt;
 mod driver;
+mod duality;
 mod exact_sum;
 mod face;
 mod image;
@@ -64,6 +66,7 @@ mod update;
 
 pub use adatron::Adatron;
 pub use control::{Monitor, Progress, StopRule, Unwatched};
+pub(crate) use duality::Charged;
 pub(crate) use image::Image;
 pub use interior::Interior;
 pub use kkt::Thresholds;

@@ -172,6 +172,14 @@ pub struct Report {
     /// gradient of variables set aside is not rebuilt for it. After a stop before the first gradient it
     /// is an upper bound.
     pub objective: f64,
+    /// The objective of the machine itself at the solution, in the scaling of `objective`: at the optimum
+    /// it is minus that. Infinite where coefficients without bounds belong to a machine that breaks its
+    /// constraints, or there was no time to find it.
+    pub primal_objective: f64,
+    /// The sum of both objectives: how far the solution is from the optimum at the most.
+    pub duality_gap: f64,
+    /// The squared length |w|^2 of the weight vector of the machine.
+    pub squared_norm: f64,
     /// Kernel values computed.
     pub kernel_evaluations: u64,
     /// Rows found in the cache.

@@ -11,6 +11,7 @@
 //! | `chain` | fits on the same rows one after another, from low costs to high |
 //! | `plan` | chains side by side, kernel after kernel |
 //! | `score` | how well a fit does on held-out rows, as soon as it is done |
+//! | `span` | the face of the full solution, for how far support vectors are from the span of the others |
 //! | `leave_one_out` | the face of the full solution, for all problems that lack one row |
 //!
 //! And what is made of held-out values: `sigmoid`, `coupling` and `calibration` make probabilities.
@@ -24,6 +25,7 @@ mod plan;
 mod score;
 mod seed;
 mod sigmoid;
+mod span;
 mod stage;
 
 pub use calibration::Calibration;
@@ -31,3 +33,4 @@ pub use fit::{Fit, Fitted, Formulation};
 pub use leave_one_out::{LeaveOneOut, LeftOut, Sphere};
 pub use plan::Plan;
 pub use sigmoid::Sigmoid;
+pub use span::Spans;

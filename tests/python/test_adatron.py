@@ -1,7 +1,10 @@
 """The Kernel-Adatron beside SMO, its epochs, and the path of widths."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from variants import SQUARED_TUBE
@@ -234,10 +237,61 @@ def test_the_estimate_is_that_of_margin_and_losses(C, loss):
     assert sphere.bounds[0] == pytest.approx(expected, rel=1e-3)
 
 
-def test_paths_are_for_two_classes_and_positive_widths():
+@pytest.mark.parametrize("loss", HINGES)
+def test_paths_are_the_same_by_either_solver(loss):
     X, y = load_sonar(return_X_y=True)
-    with pytest.raises(ValueError, match="y must have two classes, got 3"):
-        sigma_path(X, np.arange(len(y)) % 3)
+    options = {"sigmas": [0.4, 0.6, 0.9], "C": 5.0, "loss": loss, "tol": 1e-6}
+    one, other = (sigma_path(X, y, solver=solver, **options) for solver in ("adatron", "smo"))
+    np.testing.assert_allclose(one.estimates, other.estimates, rtol=1e-5)
+    np.testing.assert_allclose(one.margins, other.margins, rtol=1e-5)
+    assert one.bounds is one.estimates
+    assert one.errors is None
+    penalized = sigma_path(X, y, fit_intercept="penalized", **options)
+    model = SVC(C=5.0, loss=loss, kernel=RBF(sigma=0.4), fit_intercept="penalized", tol=1e-6)
+    model.fit(X, y)
+    slack = np.maximum(
+        0.0, 1.0 - np.where(y == model.classes_[1], 1, -1) * model.decision_function(X)
+    )
+    losses = (slack ** (1 if loss == "hinge" else 2)).sum()
+    expected = (model.margin_**-2 + losses) / len(X)
+    assert penalized.estimates[0] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
+def test_paths_of_several_classes(multiclass):
+    X, y = load_wine(return_X_y=True)
+    X, y = StandardScaler().fit_transform(X), np.array(["a", "b", "c"])[y]
+    path = sigma_path(X, y, sigmas=[1.0, 2.0], C=3.0, multiclass=multiclass, solver="smo")
+    assert path.margins.shape == (2, 3)
+    for width, estimate, margins in zip(path.widths, path.estimates, path.margins, strict=True):
+        model = SVC(C=3.0, kernel=RBF(sigma=width), multiclass=multiclass).fit(X, y)
+        np.testing.assert_allclose(margins, model.margin_, rtol=1e-3)
+        losses = model.report_.primal_objective - 0.5 * (margins**-2).sum()
+        expected = ((margins**-2).sum() + losses / 3.0) / len(X)
+        assert estimate == pytest.approx(expected, rel=1e-3)
+
+
+def test_widths_can_be_chosen_by_rows_held_out():
+    X, y = load_sonar(return_X_y=True)
+    train, rest = (X[::2], y[::2]), (X[1::2], y[1::2])
+    options = {"sigmas": [0.1, 0.5, 2.0], "C": 10.0}
+    path = sigma_path(*train, validation=rest, **options)
+    for width, error in zip(path.widths, path.errors, strict=True):
+        model = SVC(C=10.0, kernel=RBF(sigma=width)).fit(*train)
+        assert error == pytest.approx(1.0 - model.score(*rest))
+    assert path.best_width == path.widths[path.errors.argmin()]
+    # Of the same error, the lowest estimate is chosen; what did not converge never is.
+    same = replace(path, errors=np.zeros(3))
+    assert same.best_width == path.widths[path.estimates.argmin()]
+    best = int(path.estimates.argmin())
+    others = replace(same, estimates=np.where(np.arange(3) == best, np.nan, path.estimates))
+    assert others.best_width != path.widths[best]
+
+
+def test_paths_need_two_classes_and_positive_widths():
+    X, y = load_sonar(return_X_y=True)
+    with pytest.raises(ValueError, match="y must have at least two classes, got 1"):
+        sigma_path(X, np.zeros(len(y)))
     with pytest.raises(ValueError, match="sigmas must be positive finite numbers"):
         sigma_path(X, y, sigmas=[1.0, -1.0])
     with pytest.raises(ValueError, match="radius must be 'unit' or 'svdd'"):

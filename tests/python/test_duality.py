@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import kernel_matrix
-from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.preprocessing import StandardScaler
 from variants import VARIANTS, machine, target
 
-from mercer import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
+from mercer import SVC, SVDD, SVR, LinearSVC, NuSVC, NuSVR, OneClassSVM
 
 
 def _beta(model, n):
@@ -71,7 +71,7 @@ def _classifier(model, K, y, C, weight):
 
 def _svc(model, K, y, weight):
     primal, dual = _classifier(model, K, y, model.C, weight)
-    return primal, dual, -dual
+    return primal, dual, -dual, primal
 
 
 def _nu_svc(model, K, y, weight):
@@ -83,7 +83,12 @@ def _nu_svc(model, K, y, weight):
             model.nu / 2.0 * weight.sum(), rel=1e-9
         )
     primal, dual = _classifier(model, K, y, 1.0 / r, weight)
-    return primal, dual, r**2 * (beta @ K @ beta) / 2.0
+    norm = r**2 * (beta @ K @ beta)
+    # The programme itself is that of r f, with r for 1.
+    signs = np.where(y == model.classes_[1], 1.0, -1.0)
+    excess = np.maximum(0.0, 1.0 - signs * (K @ beta + model.intercept_[0]))
+    itself = norm / 2.0 - model.nu * weight.sum() * r + r * (weight @ excess)
+    return primal, dual, norm / 2.0, itself
 
 
 def _svr(model, K, y, weight):
@@ -94,7 +99,7 @@ def _svr(model, K, y, weight):
     residual = np.abs(y - K @ beta - model.intercept_[0])
     losses, ridge = _loss(model, residual - model.epsilon, cost)
     dual = y @ beta - model.epsilon * np.abs(beta).sum() - norm / 2.0 - ridge(beta)
-    return norm / 2.0 + losses, dual, -dual
+    return norm / 2.0 + losses, dual, -dual, norm / 2.0 + losses
 
 
 def _nu_svr(model, K, y, weight):
@@ -106,7 +111,8 @@ def _nu_svr(model, K, y, weight):
     excess = np.maximum(0.0, np.abs(y - K @ beta - model.intercept_[0]) - model.epsilon_)
     tube = model.nu * model.epsilon_ * weight.sum()
     dual = y @ beta - norm / 2.0
-    return norm / 2.0 + model.C * (tube + weight @ excess), dual, -dual
+    primal = norm / 2.0 + model.C * (tube + weight @ excess)
+    return primal, dual, -dual, primal
 
 
 def _one_class(model, K, y, weight):
@@ -120,7 +126,8 @@ def _one_class(model, K, y, weight):
     losses, ridge = _loss(model, rho - K @ beta, cost)
     norm = beta @ K @ beta
     dual = -norm / 2.0 - ridge(beta)
-    return norm / 2.0 + losses - total * rho, dual, -dual
+    primal = norm / 2.0 + losses - total * rho
+    return primal, dual, -dual, primal
 
 
 def _svdd(model, K, y, weight):
@@ -136,7 +143,8 @@ def _svdd(model, K, y, weight):
     squared_distances = np.diagonal(K) - 2.0 * K @ beta + norm
     losses, ridge = _loss(model, squared_distances - squared_radius, cost)
     dual = np.diagonal(K) @ beta - norm - ridge(beta)
-    return squared_radius + losses, dual, -dual / 2.0
+    primal = squared_radius + losses
+    return primal, dual, -dual / 2.0, primal / 2.0
 
 
 PROGRAMMES = {
@@ -150,11 +158,21 @@ PROGRAMMES = {
 
 
 def _check(model, K, y, weight, rel):
-    primal, dual, objective = PROGRAMMES[type(model)](model, K, y, weight)
+    primal, dual, objective, itself = PROGRAMMES[type(model)](model, K, y, weight)
     assert model.report_.status == "converged"
     assert primal - dual <= rel * max(abs(primal), abs(dual))
     assert primal - dual >= -1e-9 * max(abs(primal), abs(dual))
-    assert model.report_.objective == pytest.approx(objective, rel=1e-6, abs=1e-9)
+    report = model.report_
+    assert report.objective == pytest.approx(objective, rel=1e-6, abs=1e-9)
+    assert report.primal_objective == pytest.approx(itself, rel=rel, abs=1e-8)
+    assert report.duality_gap >= 0.0
+    size = abs(report.primal_objective) + abs(report.objective)
+    assert report.primal_objective + report.objective == pytest.approx(
+        report.duality_gap, abs=1e-12 * size
+    )
+    assert report.duality_gap <= rel * size + 1e-9
+    beta = _beta(model, len(K))
+    assert report[0].squared_norm == pytest.approx(beta @ K @ beta, rel=1e-5, abs=1e-9)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -209,3 +227,68 @@ def test_primal_meets_dual_on_any_small_data(
         np.testing.assert_allclose(model.decision_function(X), model.intercept_[0], atol=1e-5)
         return
     _check(model, kernel_matrix(kernel, X, X, gamma=0.5), y, weight, rel=1e-5)
+
+
+def test_the_duality_gap_is_that_of_the_objectives_far_from_the_optimum():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    K = kernel_matrix("rbf", X, X, gamma=0.05)
+    for tol in [1.0, 1e-1, 1e-2]:
+        for C in [0.1, 10.0]:
+            model = SVC(C=C, gamma=0.05, tol=tol).fit(X, y)
+            primal, dual, _, _ = _svc(model, K, y, np.ones(len(y)))
+            report = model.report_
+            assert report.primal_objective == pytest.approx(primal, rel=1e-6)
+            assert report.duality_gap == pytest.approx(primal - dual, rel=1e-3, abs=1e-6 * primal)
+            assert report.duality_gap > 0.0
+
+
+def test_objectives_of_several_machines_are_added_up():
+    X, y = load_wine(return_X_y=True)
+    model = SVC().fit(StandardScaler().fit_transform(X), y)
+    assert model.report_.primal_objective == sum(r.primal_objective for r in model.report_)
+    assert model.report_.duality_gap == sum(r.duality_gap for r in model.report_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_primal_objective_is_infinite_where_there_is_none():
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), [0, 1, 0, 1]
+    model = SVC(C=np.inf, kernel="linear").fit(X, y)
+    assert model.report_.status == "diverged"
+    assert model.report_.primal_objective == np.inf
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_objectives_of_linear_machines(loss):
+    X, y = load_breast_cancer(return_X_y=True)
+    X, signs = StandardScaler().fit_transform(X), np.where(y == 1, 1.0, -1.0)
+    model = LinearSVC(loss=loss, C=0.5, tol=1e-6, max_iter=10_000).fit(X, y)
+    slack = np.maximum(0.0, 1.0 - signs * model.decision_function(X))
+    losses = slack.sum() if loss == "hinge" else (slack**2).sum()
+    norm = (model.coef_**2).sum() + model.intercept_[0] ** 2
+    report = model.report_
+    assert report.primal_objective == pytest.approx(norm / 2.0 + 0.5 * losses, rel=1e-5)
+    assert 0.0 <= report.duality_gap <= 1e-4 * report.primal_objective
+    assert report.primal_objective + report.objective == pytest.approx(
+        report.duality_gap, abs=1e-12 * report.primal_objective
+    )
+    assert model.margin_ == pytest.approx(1.0 / np.linalg.norm(model.coef_))
+
+
+def test_margins():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    K = kernel_matrix("rbf", X, X, gamma=0.05)
+    for model in [SVC(gamma=0.05), SVC(gamma=0.05, fit_intercept="penalized"), NuSVC(gamma=0.05)]:
+        beta = _beta(model.fit(X, y), len(y))
+        assert model.margin_ == pytest.approx(1.0 / np.sqrt(beta @ K @ beta), rel=1e-5)
+    model = OneClassSVM(gamma=0.05).fit(X)
+    beta = _beta(model, len(X))
+    assert model.margin_ == pytest.approx(model.offset_[0] / np.sqrt(beta @ K @ beta), rel=1e-5)
+    model = SVC(kernel="linear").fit(X[:, :4], np.arange(len(X)) % 3)
+    np.testing.assert_allclose(model.margin_, 1.0 / np.linalg.norm(model.coef_, axis=1), rtol=1e-4)
+    # The closest rows of two separable classes are as far from the boundary as the margin.
+    model = SVC(C=np.inf, kernel="linear").fit([[0.0], [1.0], [5.0], [9.0]], [0, 0, 1, 1])
+    assert model.margin_ == pytest.approx(2.0)
+    with pytest.raises(AttributeError, match="margin_ is only available for a fitted model"):
+        SVC().margin_  # noqa: B018

@@ -28,6 +28,9 @@ class _Report:
     iterations: int
     gap: float
     objective: float
+    primal_objective: float
+    duality_gap: float
+    squared_norm: float
     kernel_evaluations: int
     cache_hits: int
     cache_misses: int

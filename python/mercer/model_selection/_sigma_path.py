@@ -4,16 +4,17 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import pairwise_distances
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer._data import RowsLike
-from mercer._params import check_bool, check_choice, naming
+from mercer._params import check_bool, check_choice
 from mercer.kernels import RBF
+from mercer.model_selection._machines import dense
+from mercer.svm._classifier import classes_of
 from mercer.svm._svc import SVC
 from mercer.svm._svdd import SVDD
+from mercer.svm._types import Multiclass, Solver
 
 __all__ = ["SigmaPath", "sigma_path"]
 
@@ -29,32 +30,47 @@ class SigmaPath:
     ----------
     widths : ndarray of shape (n_widths,)
         The widths sigma, ascending.
-    bounds : ndarray of shape (n_widths,)
-        R^2 / (m margin^2) plus the mean loss of the rows: an estimate of the error, up to a factor,
-        and no more. NaN where the solver did not converge.
-    margins : ndarray of shape (n_widths,)
+    estimates : ndarray of shape (n_widths,)
+        R^2 / (m margin^2) plus the mean loss of the rows, added up over all machines: an estimate
+        of the error, up to a factor, and no more. NaN where the solver did not converge.
+    margins : ndarray of shape (n_widths,) or (n_widths, n_machines)
         The margins 1 / |w|.
     epochs : ndarray of shape (n_widths,)
-        Epochs of training.
+        Epochs of training; iterations, if the solver is not 'adatron'.
     n_support : ndarray of shape (n_widths,)
         Numbers of support vectors.
     kernel_evaluations : ndarray of shape (n_widths,)
         Kernel values computed for training, not counting those for the radius.
+    errors : ndarray of shape (n_widths,) or None
+        The errors on the rows held out; None if there were none.
     """
 
     widths: NDArray[np.float64]
-    bounds: NDArray[np.float64]
+    estimates: NDArray[np.float64]
     margins: NDArray[np.float64]
     epochs: NDArray[np.int64]
     n_support: NDArray[np.int64]
     kernel_evaluations: NDArray[np.int64]
+    errors: NDArray[np.float64] | None = None
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """The same as `estimates`: they follow from a bound, but are none."""
+        return self.estimates
 
     @property
     def best_width(self) -> float:
-        """The width with the lowest estimate."""
-        if np.isnan(self.bounds).all():
+        """The width with the lowest error on rows held out, or else with the lowest estimate.
+
+        Of several widths with the same error it is the one with the lowest estimate.
+        """
+        if np.isnan(self.estimates).all():
             raise ValueError("no width converged: raise max_iter, max_time or tol, or lower C")
-        return float(self.widths[np.nanargmin(self.bounds)])
+        estimates = np.where(np.isnan(self.estimates), np.inf, self.estimates)
+        if self.errors is None:
+            return float(self.widths[estimates.argmin()])
+        errors = np.where(np.isinf(estimates), np.inf, self.errors)
+        return float(self.widths[np.lexsort((estimates, errors))[0]])
 
 
 def sigma_path(
@@ -73,38 +89,45 @@ def sigma_path(
     max_time: float | None = None,
     cache_size: float | Literal["auto"] = "auto",
     n_jobs: int | None = None,
+    solver: Solver = "adatron",
+    multiclass: Multiclass = "ovo",
+    validation: tuple[RowsLike, Any] | None = None,
 ) -> SigmaPath:
-    """Train a classifier of two classes with a sequence of ever wider Gaussian kernels.
+    """Train a classifier with a sequence of ever wider Gaussian kernels.
 
     The margin depends continuously on the width sigma of the kernel exp(-|x - z|^2 / (2 sigma^2)),
-    so the coefficients for one width are almost right for the next, and the Kernel-Adatron starts
-    from them. The estimate R^2 / (m margin^2) of the error tells which width to choose, without
-    held-out data. For a hard margin it follows from a bound; with a finite C the mean loss of the
-    rows is added, without which ever wider kernels would seem ever better.
+    so the coefficients for one width are almost right for the next, and the solver starts from
+    them. Which width to choose is told by the error on rows held out, if there are any, or else by
+    R^2 / (m margin^2), which is an estimate of the error. For a hard margin it follows from a
+    bound; with a finite C the mean loss of the rows is added, without which ever wider kernels
+    would seem ever better. See `error_estimates` for others.
 
     Parameters
     ----------
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The rows.
     y : array-like of shape (n_samples,)
-        The labels, of two classes.
+        The labels.
     sigmas : array-like of shape (n_widths,), default=None
         The widths, trained in ascending order. None takes a geometric grid, from half the median
         distance to the nearest row, to the median distance between rows.
-    C, loss, fit_intercept, eta, tol, max_iter, cache_size, n_jobs
-        As for `SVC`, which trains every width; the default is a hard margin.
+    C, loss, fit_intercept, eta, tol, max_iter, cache_size, n_jobs, solver, multiclass
+        As for `SVC`, which trains every width; the default is a hard margin by the Kernel-Adatron.
     radius : {'unit', 'svdd'}, default='unit'
         R: 1, the distance of every row from the origin, or the radius of the smallest sphere
         around the rows.
     restart : bool, default=False
-        Whether to start every width from zero, to see what is saved otherwise.
+        Whether to start every width from zero, to see what is saved otherwise. With more than two
+        classes every width does.
     max_time : float, default=None
         Seconds for each width, None for no limit.
+    validation : tuple of rows and labels, default=None
+        Rows held out, by whose error the width is chosen.
 
     Returns
     -------
     SigmaPath
-        Bounds, margins, epochs and more for each width.
+        Estimates, margins, epochs and more for each width.
 
     Notes
     -----
@@ -125,6 +148,9 @@ def sigma_path(
     >>> again = sigma_path(X, y, restart=True)
     >>> bool(path.epochs.sum() < again.epochs.sum())
     True
+    >>> held_out = sigma_path(X[::2], y[::2], validation=(X[1::2], y[1::2]), solver="smo")
+    >>> held_out.errors.shape
+    (10,)
     """
     settings: dict[str, Any] = {
         "tol": tol,
@@ -135,12 +161,12 @@ def sigma_path(
     }
     check_choice("radius", radius, ("unit", "svdd"))
     check_bool("restart", restart)
-    machine = SVC(C=C, loss=loss, fit_intercept=fit_intercept, solver="adatron", eta=eta)
-    machine.set_params(**settings)._check_parameters()
+    machine = SVC(C=C, loss=loss, fit_intercept=fit_intercept, solver=solver, eta=eta)
+    machine.set_params(multiclass=multiclass, **settings)._check_parameters()
     X, y = machine._check_rows_and_target(X, y)
-    labels = _labels(y)
+    labels = _number(machine, y)
     widths = _widths(X, len(labels), sigmas)
-    table = []
+    table, errors = [], []
     start = None
     for width in widths:
         machine.set_params(kernel=RBF(sigma=float(width)))
@@ -151,19 +177,25 @@ def sigma_path(
             sphere = SVDD(kernel=machine.kernel, nu=1.0 / len(labels), **settings).fit(X)
             squared_radius = sphere.radius_**2
         table.append(_figures(machine, squared_radius, len(labels)))
+        if validation is not None:
+            errors.append(1.0 - machine.score(*validation))
         converged = machine.report_.status == "converged"
-        start = _coefficients(machine, len(labels)) if converged and not restart else None
-    return SigmaPath(widths, *(np.array(column) for column in zip(*table, strict=True)))
+        goes_on = converged and not restart and len(machine.classes_) == 2
+        start = _coefficients(machine, len(labels)) if goes_on else None
+    columns: Any = [np.array(column) for column in zip(*table, strict=True)]
+    if validation is not None:
+        columns.append(np.array(errors))
+    return SigmaPath(widths, *columns)
 
 
-def _labels(y: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the numbers of two classes."""
-    with naming("y"):
-        check_classification_targets(y)
-    classes, labels = np.unique(y, return_inverse=True)
-    if len(classes) != 2:
-        raise ValueError(f"y must have two classes, got {len(classes)}")
-    return labels.astype(np.int64)
+def _number(machine: SVC, y: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the numbers of classes, and let the machine know these."""
+    machine.classes_ = classes_of(y)
+    if len(machine.classes_) < 2:
+        raise ValueError(f"y must have at least two classes, got {len(machine.classes_)}")
+    machine._fit_multiclass = "ovo" if len(machine.classes_) == 2 else machine.multiclass
+    machine.class_weight_ = np.ones(len(machine.classes_))
+    return np.searchsorted(machine.classes_, y).astype(np.int64)
 
 
 def _train(
@@ -171,33 +203,35 @@ def _train(
 ) -> None:
     """Train a machine, from the given coefficients if there are any."""
     rows, ones = np.arange(len(labels)), np.ones(len(labels))
-    machine._train(X, rows, ones, machine._pose(labels, ones, ones, "ovo", start))
+    problem = machine._pose(labels, ones, ones, machine._fit_multiclass, start)
+    machine._train(X, rows, ones, problem, machines=len(machine.classes_) - 1)
 
 
 def _coefficients(machine: SVC, n_rows: int) -> NDArray[np.float64]:
     """Return the coefficient of each row."""
     coefficients = np.zeros(n_rows)
-    coefficients[machine.support_] = _dense(machine.dual_coef_)[0]
+    coefficients[machine.support_] = dense(machine.dual_coef_)[0]
     return coefficients
 
 
 def _figures(
     machine: SVC, squared_radius: float, n_rows: int
-) -> tuple[float, float, int, int, int]:
-    """Return bound, margin, epochs, support vectors and kernel evaluations."""
-    coefficients, report = _dense(machine.dual_coef_), machine.report_
-    ridge = 0.5 / float(machine.C) if machine.loss == "squared_hinge" else 0.0
-    # The dual objective is |w|^2 / 2 + ridge |beta|^2 / 2 - sum |beta|.
-    squared_norm = 2.0 * (report.objective + np.abs(coefficients).sum())
-    squared_norm -= ridge * (coefficients**2).sum()
-    # At the optimum minus the dual objective is |w|^2 / 2 + C times the losses.
-    losses = max(0.0, -report.objective - 0.5 * squared_norm) / float(machine.C)
-    bound = (squared_radius * squared_norm + losses) / n_rows
+) -> tuple[float, float | NDArray[np.float64], int, int, int]:
+    """Return estimate, margin, epochs, support vectors and kernel evaluations."""
+    report, estimate = machine.report_, 0.0
+    for number, part in enumerate(report):
+        squared_weights = part.squared_norm
+        if machine.fit_intercept == "penalized":
+            squared_weights += float(machine.intercept_[number]) ** 2
+        # What the machine minimises is |w|^2 / 2 + C times the losses.
+        losses = 0.0
+        if np.isfinite(machine.C):
+            losses = max(0.0, part.primal_objective - 0.5 * squared_weights) / float(machine.C)
+        estimate += (squared_radius * part.squared_norm + losses) / n_rows
     if report.status != "converged":
-        bound = np.nan
-    margin = 1.0 / np.sqrt(squared_norm) if squared_norm > 0.0 else np.inf
-    n_support = len(machine.support_)
-    return bound, margin, report.iterations, n_support, report.kernel_evaluations
+        estimate = np.nan
+    evaluations = report.kernel_evaluations
+    return estimate, machine.margin_, report.iterations, len(machine.support_), evaluations
 
 
 def _widths(X: Any, n_rows: int, sigmas: ArrayLike | None) -> NDArray[np.float64]:
@@ -215,8 +249,3 @@ def _widths(X: Any, n_rows: int, sigmas: ArrayLike | None) -> NDArray[np.float64
         raise ValueError("sigmas must be given, got None for rows that are all the same")
     low, high = 0.5 * np.median(distances.min(axis=1)), np.median(finite)
     return np.geomspace(low, max(high, 2.0 * low), _WIDTHS)
-
-
-def _dense(matrix: Any) -> NDArray[np.float64]:
-    dense: NDArray[np.float64] = matrix.toarray() if sp.issparse(matrix) else matrix
-    return dense

@@ -17,6 +17,7 @@ from mercer.svm._available import available_if
 from mercer.svm._base import BaseKernelMachine, Problem
 from mercer.svm._docs import CLASSIFIER, documented
 from mercer.svm._probability import Calibrating
+from mercer.svm._results import margins_of
 from mercer.svm._shared import open_desk, recalled
 from mercer.svm._state import freeze, whole_numbers
 from mercer.svm._types import Multiclass
@@ -130,6 +131,13 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
                 self.probA_, self.probB_ = map(freeze, calibrating.sigmoids)
         iterations = [machine.iterations for machine in self.report_]
         self.n_iter_ = np.minimum(iterations, np.iinfo(np.int32).max).astype(np.int32)
+
+    @property
+    def margin_(self) -> float | NDArray[np.float64]:
+        """The margin 1 / |w|, or those of all machines; infinite if w = 0."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("margin_ is only available for a fitted model")
+        return margins_of(self.report_)
 
     def _rows_of_coefficients(self) -> MatrixLike:
         if len(self.classes_) == 2 or self._fit_multiclass == "ovr":

@@ -134,6 +134,9 @@ dual_coef_ : ndarray or sparse matrix of shape (n_classes - 1, n_SV) or (n_class
     Coefficients of the support vectors; sparse if `X` was. 'ovo' and 'dag' have scikit-learn's
     layout: for a support vector of class i, the machine of classes i and j has its coefficient in
     row j if j < i, else in row j - 1. For 'ovr', row c is the machine of class c against the rest.
+margin_ : float or ndarray of shape (n_machines,)
+    1 / |w|: the distance in feature space from the boundary at which the value is 1 or -1. A number
+    if there is one machine, else one for each.
 intercept_ : ndarray of shape (n_machines,)
     Intercepts of the machines. For 'ovo' and 'dag', the machines (0, 1), (0, 2), ..., (1, 2), ...
     are positive for the first class of the pair; for 'ovr' each machine is positive for its own

@@ -64,6 +64,9 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
         Weights of the features.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts, zero without one.
+    margin_ : float or ndarray of shape (n_classes,)
+        1 / |w|, w being the rows of `coef_`: the distance from the boundary at which the value is 1
+        or -1. A number for two classes.
     {n_features_in_}
     {feature_names_in_}
     {n_iter_}
@@ -168,6 +171,15 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
         self.classes_ = classes
         self._warn_unless_converged()
         return self
+
+    @property
+    def margin_(self) -> float | NDArray[np.float64]:
+        """The margin 1 / |w|, or those of all classes; infinite if w = 0."""
+        if "coef_" not in vars(self):
+            raise AttributeError("margin_ is only available for a fitted model")
+        with np.errstate(divide="ignore"):
+            margins: NDArray[np.float64] = 1.0 / np.linalg.norm(self.coef_, axis=1)
+        return float(margins[0]) if len(margins) == 1 else margins
 
     @documented(LINEAR)
     def decision_function(self, X: RowsLike) -> NDArray[Any]:

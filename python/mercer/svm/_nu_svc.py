@@ -71,6 +71,7 @@ class NuSVC(BaseClassifier):
     {dual_coef_}
     {fit_status_}
     {intercept_}
+    {margin_}
     {n_features_in_}
     {feature_names_in_}
     {n_iter_}

@@ -7,6 +7,7 @@ from mercer import _core
 from mercer._data import RowsLike
 from mercer.svm._detector import BaseDetector
 from mercer.svm._docs import MACHINE, documented
+from mercer.svm._results import margins_of
 from mercer.svm._state import freeze, one_number
 
 __all__ = ["OneClassSVM"]
@@ -61,6 +62,8 @@ class OneClassSVM(BaseDetector):
     {history_}
     intercept_ : ndarray of shape (1,)
         The constant of the decision function, -rho. It is ``-offset_``: setting one sets the other.
+    margin_ : float
+        rho / |w|: the distance of the plane from the origin in feature space.
     {n_features_in_}
     {feature_names_in_}
     {n_iter_}
@@ -94,6 +97,14 @@ class OneClassSVM(BaseDetector):
     @intercept_.setter
     def intercept_(self, value: NDArray[np.float64]) -> None:
         self.offset_ = freeze(-one_number("intercept_", value))
+
+    @property
+    def margin_(self) -> float:
+        """The distance rho / |w| of the plane from the origin; NaN if w = 0."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError("margin_ is only available for a fitted model")
+        margin = margins_of(self.report_)
+        return float(one_number("offset_", self.offset_)[0] * margin)
 
     def _machines(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         # The core computes the scores; the offset comes later.

@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mercer import _core
 from mercer.report import History, MachineReport, Report, Seconds
 from mercer.svm._shared import FitLike
 from mercer.svm._sources import Training
+from mercer.svm._state import freeze
 
-__all__ = ["history_of", "report_of"]
+__all__ = ["history_of", "margins_of", "report_of"]
 
 
 def report_of(fit: FitLike | _core.LinearFit, given: Training | None, seconds: float) -> Report:
@@ -30,6 +34,9 @@ def _machine_report(report: _core.Report) -> MachineReport:
         method=report.method,
         gap=report.gap,
         objective=report.objective,
+        primal_objective=report.primal_objective,
+        duality_gap=report.duality_gap,
+        squared_norm=report.squared_norm,
         iterations=report.iterations,
         kernel_evaluations=report.kernel_evaluations,
         cache_hits=report.cache_hits,
@@ -37,6 +44,13 @@ def _machine_report(report: _core.Report) -> MachineReport:
         cache_bypasses=report.cache_bypasses,
         seconds=Seconds(report.seconds, *report.phases),
     )
+
+
+def margins_of(report: Report) -> float | NDArray[np.float64]:
+    """Return 1 / |w| of the only machine, or those of each."""
+    with np.errstate(divide="ignore"):
+        margins = 1.0 / np.sqrt([machine.squared_norm for machine in report])
+    return float(margins[0]) if len(margins) == 1 else freeze(margins)
 
 
 def history_of(fit: FitLike) -> History | list[History]:

@@ -80,6 +80,7 @@ class SVC(BaseClassifier):
     {fit_status_}
     {history_}
     {intercept_}
+    {margin_}
     {n_features_in_}
     {feature_names_in_}
     {n_iter_}
