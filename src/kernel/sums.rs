@@ -12,6 +12,7 @@ use super::weights::Weights;
 use crate::data::Samples;
 use crate::error::{Polled, Stop, poll};
 use crate::simd::{Real, add_multiples, memory, parallel};
+use std::ops::Range;
 
 /// Rows of a batch: its tile of f64 values stays in L2.
 const BATCH_ROWS: usize = 48;
@@ -116,17 +117,18 @@ impl<T: Real> Columns<T> {
         )
     }
 
-    /// Adds to `sums` the sum over the packed rows of factor_i k(row_i, column), for as many columns
-    /// from `start` on.
+    /// Adds to `sums` the terms factor_i k(row_i, column), one after another, for as many columns from
+    /// `start` on. A term that has a row of values brings those of these columns; the others are the
+    /// packed rows, in order.
     pub fn add_rows(
         &self,
         rows: &Groups<T>,
-        factors: &[f64],
+        terms: &[(f64, Option<&[T]>)],
         start: usize,
         sums: &mut [f64],
         stop: Stop,
     ) -> Polled<()> {
-        let work = factors.len() * sums.len() * self.work_per_value();
+        let work = terms.len() * sums.len() * self.work_per_value();
         let width = self.tile_columns();
         // Tiles begin with a panel, of which the first may begin before `start`.
         let head = (start.next_multiple_of(PANEL) - start).min(sums.len());
@@ -135,6 +137,8 @@ impl<T: Real> Columns<T> {
         let columns = (start + head..).step_by(width);
         parts.extend(columns.zip(rest.chunks_mut(width)));
         parts.retain(|(_, sums)| !sums.is_empty());
+        let batches = batches_of_terms(terms);
+        let factors: Vec<f64> = terms.iter().map(|term| term.0).collect();
         type Reused<T> = (Vec<T>, Scratch<T>);
         parallel::try_for_each(
             parts,
@@ -145,13 +149,21 @@ impl<T: Real> Columns<T> {
                 let skip = column % PANEL;
                 let width = skip + sums.len();
                 memory::resize(values, TILE_ROWS * width.max(1), VALUES)?;
-                for (batch, factors) in factors.chunks(TILE_ROWS).enumerate() {
+                for (number, batch) in batches.iter().enumerate() {
                     poll(stop)?;
-                    let mut out: Vec<&mut [T]> =
-                        values.chunks_mut(width).take(factors.len()).collect();
-                    self.tile(rows, batch * TILE_ROWS, column - skip, &mut out, scratch);
-                    let rows: Vec<&[T]> = out.iter().map(|row| &row[skip..]).collect();
-                    add_multiples(self.isa(), factors, &rows, sums);
+                    let terms = &terms[batch.clone()];
+                    let missing = terms.iter().filter(|term| term.1.is_none()).count();
+                    let mut out: Vec<&mut [T]> = values.chunks_mut(width).take(missing).collect();
+                    self.tile(rows, number * TILE_ROWS, column - skip, &mut out, scratch);
+                    let mut computed = out.iter().map(|row| &row[skip..]);
+                    let here = column - start..column - start + sums.len();
+                    let rows: Vec<&[T]> = (terms.iter())
+                        .filter_map(|&(_, held)| match held {
+                            Some(row) => Some(&row[here.clone()]),
+                            None => computed.next(),
+                        })
+                        .collect();
+                    add_multiples(self.isa(), &factors[batch.clone()], &rows, sums);
                 }
                 Ok(())
             },
@@ -176,4 +188,20 @@ fn batches<'a, O>(
     }
     let places = height * (out.len() / rows.len());
     rows.chunks(height).zip(out.chunks_mut(places)).collect()
+}
+
+/// Cuts terms into batches with as many packed rows as a tile has, but for the last.
+fn batches_of_terms<T>(terms: &[(f64, Option<&[T]>)]) -> Vec<Range<usize>> {
+    let (mut batches, mut start, mut missing) = (Vec::new(), 0, 0);
+    for (at, term) in terms.iter().enumerate() {
+        if term.1.is_none() {
+            if missing == TILE_ROWS {
+                batches.push(start..at);
+                (start, missing) = (at, 0);
+            }
+            missing += 1;
+        }
+    }
+    batches.push(start..terms.len());
+    batches
 }

@@ -8,7 +8,7 @@
 //! the occupied slots.
 
 use crate::error::{Error, Result};
-use crate::simd::slab::{SLAB_BYTES, SMALL_BYTES, Slab};
+use crate::simd::slab::{self, SLAB_BYTES, SMALL_BYTES, Slab};
 use crate::simd::{Real, parallel};
 
 const NONE: u32 = u32::MAX;
@@ -438,11 +438,27 @@ impl<T: Real> RowCache<T> {
         });
     }
 
+    /// Returns how many more rows there is memory for that was used before, by other rows or other
+    /// caches.
+    pub(crate) fn rows_at_hand(&self) -> usize {
+        let slots = self.slabs.len() * self.rows_per_slab - self.key_of.len();
+        let begun = match self.slabs.last().is_some_and(Slab::is_reused) {
+            true => slots,
+            false => 0,
+        };
+        let spare = slab::reusable(self.slab_bytes()) * self.rows_per_slab;
+        let room = self.capacity - self.len();
+        (self.free.len() + begun + spare).min(room)
+    }
+
+    fn slab_bytes(&self) -> usize {
+        self.rows_per_slab * self.stride * size_of::<T>() + PADDING
+    }
+
     fn new_slot(&mut self) -> Result<u32> {
         let slot = self.key_of.len();
         if slot == self.slabs.len() * self.rows_per_slab {
-            let bytes = self.rows_per_slab * self.stride * size_of::<T>() + PADDING;
-            match Slab::new(bytes, "a cache of kernel rows") {
+            match Slab::new(self.slab_bytes(), "a cache of kernel rows") {
                 Ok(slab) => self.slabs.push(slab),
                 Err(refused) if self.is_empty() => return Err(refused),
                 Err(_) => {

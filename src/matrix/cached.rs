@@ -5,11 +5,11 @@ use super::cache::RowCache;
 use super::kernel_matrix::KernelMatrix;
 use super::order::Order;
 use super::rows::shared::Shareable;
-use super::rows::{RowSource, Terms, rounded};
+use super::rows::{RowSource, Term, Terms, add_in_parallel, rounded};
 use super::worth::Worth;
 use crate::error::{Error, Polled, Result, Stop};
 use crate::kernel::PANEL;
-use crate::simd::{Isa, Real, add_multiples, parallel};
+use crate::simd::{Real, slab};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -17,10 +17,6 @@ use std::time::{Duration, Instant};
 /// processor: the values of a block are gathered from rows that serve other problems too, and
 /// several such problems are solved side by side, each on one thread.
 pub(crate) const SMALL_PROBLEM: usize = 3000;
-/// Columns of the gradient a thread updates at a time.
-const UPDATE_COLUMNS: usize = 4096;
-/// Multiplications that take as long as adding one value of a row to the gradient.
-const WORK_PER_UPDATE: usize = 2;
 
 /// Rows of a [`KernelMatrix`] in precision `T`.
 pub(crate) struct CachedRows<'a, T> {
@@ -218,27 +214,76 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
         if self.source.prefers_add(changes.len() - held, held) {
             return self.add_passing(changes, start, gradient, stop);
         }
-        let room = self.held() * self.order.len() * size_of::<T>() < self.worth.room;
-        let keep_all = room || self.source.is_precious();
-        let length = gradient.len();
-        let (kept, passing): (Vec<Change>, Vec<Change>) = changes.iter().partition(|change| {
-            let held = self.cache.peek(change.variable).is_some();
-            held || self.worth.count(change.variable, length) && change.keep || keep_all
-        });
-        let end = start + gradient.len();
+        let kept = self.choose(changes, gradient.len());
         // A cache too small for all rows takes them in turns.
-        for changes in kept.chunks(self.capacity()) {
-            let terms = terms(changes);
-            self.fetch(&terms.variables, end, stop)?;
-            let variables = terms.variables.iter();
-            let rows: Vec<&[T]> = variables.map(|&v| &self.row(v)[start..end]).collect();
-            add_in_parallel(&terms.factors, &rows, gradient);
+        for turn in turns(&kept, self.capacity()) {
+            self.add_turn(&changes[turn.clone()], &kept[turn], start, gradient, stop)?;
         }
-        if passing.is_empty() {
+        Ok(())
+    }
+
+    /// Tells which rows to keep, of which so many entries are wanted. That is for speed alone: sums do
+    /// not depend on it where values are repeatable.
+    fn choose(&mut self, changes: &[Change], length: usize) -> Vec<bool> {
+        let precious = self.source.is_precious();
+        // What is at hand and what it costs may differ from fit to fit.
+        let (mut at_hand, fresh) = match self.source.is_repeatable() {
+            true => (self.cache.rows_at_hand(), slab::fresh_cost()),
+            false => (0, slab::USUAL_COST),
+        };
+        let held = self.held() * self.order.len() * size_of::<T>();
+        self.worth.weigh(held, fresh);
+        let mut keep = |change: &Change| {
+            if precious || self.cache.peek(change.variable).is_some() {
+                return true;
+            }
+            let worth = self.worth.count(change.variable, length);
+            let keep = change.keep && (worth || at_hand > 0);
+            at_hand -= usize::from(keep && at_hand > 0);
+            keep
+        };
+        changes.iter().map(&mut keep).collect()
+    }
+
+    /// Adds multiples of rows of which no more are to be kept than there is room for.
+    fn add_turn(
+        &mut self,
+        changes: &[Change],
+        kept: &[bool],
+        start: usize,
+        gradient: &mut [f64],
+        stop: Stop,
+    ) -> Polled<()> {
+        let end = start + gradient.len();
+        let chosen = changes.iter().zip(kept).filter(|(_, kept)| **kept);
+        let variables: Vec<u32> = chosen.map(|(change, _)| change.variable).collect();
+        self.fetch(&variables, end, stop)?;
+        let cache = &self.cache;
+        let row = |variable| {
+            cache
+                .peek(variable)
+                .map(|slot| &cache.row(slot)[start..end])
+        };
+        let changes = changes.iter().zip(kept);
+        let terms: Vec<Term<T>> = changes
+            .map(|(change, &kept)| Term {
+                variable: change.variable,
+                factor: change.factor,
+                row: kept.then(|| row(change.variable)).flatten(),
+            })
+            .collect();
+        let held: Option<Vec<&[T]>> = terms.iter().map(|term| term.row).collect();
+        if let Some(rows) = held {
+            let factors: Vec<f64> = terms.iter().map(|term| term.factor).collect();
+            add_in_parallel(&factors, &rows, gradient);
             return Ok(());
         }
-        self.passed += passing.len() as u64;
-        self.add_passing(&passing, start, gradient, stop)
+        self.passed += (terms.len() - variables.len()) as u64;
+        let started = Instant::now();
+        let order = &self.order;
+        let added = (self.source).add_beside(order, &terms, start, gradient, stop);
+        self.kernel_time += started.elapsed();
+        added
     }
 
     /// Adds multiples of rows that are not kept.
@@ -385,17 +430,16 @@ fn terms(changes: &[Change]) -> Terms {
         .collect()
 }
 
-/// Adds multiples of rows to the gradient, in parallel over columns.
-pub(crate) fn add_in_parallel<T: Real>(factors: &[f64], rows: &[&[T]], gradient: &mut [f64]) {
-    let isa = Isa::detect();
-    let work = factors.len() * gradient.len() * WORK_PER_UPDATE;
-    let parts: Vec<_> = gradient.chunks_mut(UPDATE_COLUMNS).enumerate().collect();
-    parallel::for_each(parts, work, |_: &mut (), (chunk, gradient)| {
-        let start = chunk * UPDATE_COLUMNS;
-        let rows: Vec<&[T]> = rows
-            .iter()
-            .map(|row| &row[start..start + gradient.len()])
-            .collect();
-        add_multiples(isa, factors, &rows, gradient);
-    });
+/// Cuts rows into runs of which no more than so many are to be kept.
+fn turns(kept: &[bool], most: usize) -> Vec<Range<usize>> {
+    let (mut turns, mut start, mut count) = (Vec::new(), 0, 0);
+    for (at, _) in kept.iter().enumerate().filter(|(_, kept)| **kept) {
+        if count == most {
+            turns.push(start..at);
+            (start, count) = (at, 0);
+        }
+        count += 1;
+    }
+    turns.push(start..kept.len());
+    turns
 }

@@ -23,7 +23,7 @@ mod worth;
 pub(crate) use cache::CHUNK;
 #[doc(hidden)]
 pub use cache::RowCache;
-pub(crate) use cached::{CachedRows, Change, SMALL_PROBLEM, Traffic, add_in_parallel};
+pub(crate) use cached::{CachedRows, Change, SMALL_PROBLEM, Traffic};
 pub(crate) use features::{Features, Scratch as FeatureScratch};
 pub(crate) use held::HeldRows;
 pub use kernel_matrix::KernelMatrix;
@@ -31,5 +31,6 @@ pub use kernel_rows::KernelRows;
 pub(crate) use kernel_rows::Precision;
 pub(crate) use memory::fair_share;
 pub(crate) use order::Order;
+pub(crate) use rows::add_in_parallel;
 pub(crate) use rows::shared::Shared;
 pub(crate) use rows::whole::Whole;

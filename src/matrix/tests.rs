@@ -135,7 +135,6 @@ fn run<T: Precision>(which: usize, rows: usize, kept: Option<usize>, steps: &[St
             }
             Step::Add(variables, start, end) => {
                 // Every third is worth keeping, the others are computed in passing or held.
-                cached.worth.room = 0;
                 let changes: Vec<Change> = variables
                     .iter()
                     .map(|&variable| Change {
@@ -195,6 +194,36 @@ fn products_are_those_of_the_matrix() {
         ));
         let none = matrix.product(&[0.0; 50], &at, &|| true).expect("values");
         assert_eq!(none, vec![0.0; 4], "nothing to compute");
+    }
+}
+
+/// Which rows are kept depends on the memory at hand; results must not.
+#[test]
+fn sums_do_not_depend_on_which_rows_are_held() {
+    let (kernel, samples, _) = data(0);
+    let many: Vec<usize> = (0..900).map(|i| index()[i * 7 % 50]).collect();
+    let matrix = KernelMatrix::new(&kernel, &samples, many).expect("a matrix");
+    let changes: Vec<Change> = (0..300)
+        .map(|i| Change {
+            variable: i * 3,
+            factor: 1.0 / f64::from(i + 1) - 0.01,
+            keep: false,
+        })
+        .collect();
+    // No rows, some of them, all of them; and room for a few.
+    let sums = |held: &dyn Fn(u32) -> bool, bytes: usize| {
+        let mut cached = CachedRows::<f32>::new(&matrix, bytes).expect("memory");
+        let held: Vec<u32> = (0..900).filter(|&variable| held(variable)).collect();
+        let held = &held[..held.len().min(cached.capacity())];
+        assert!(cached.fetch(held, 900, &|| false).is_ok());
+        let mut sums = vec![0.1; 870];
+        let added = cached.add(&changes, 30, &mut sums, &|| false);
+        assert!(added.is_ok());
+        sums
+    };
+    let none = sums(&|_| false, 1 << 24);
+    for (which, bytes) in [(1, 1 << 24), (2, 1 << 24), (5, 1 << 24), (1, 40_000)] {
+        assert_eq!(sums(&|variable| variable % which == 0, bytes), none);
     }
 }
 

@@ -1,56 +1,69 @@
 //! Worth: which rows are worth their memory.
 //!
-//! Under a hypervisor the first touch of a page costs more than the values that go there. So a row is
-//! kept when what it took to compute it so far has come up to what its memory would have cost: the
-//! rule of those who rent skis until the rent has come up to the price, which never costs more than
-//! twice what the best choice would have. The costs are those measured on one machine and are not
-//! measured on yours: what is kept decides which rows are added first, so results would differ from
-//! run to run in their last digits.
+//! Under a hypervisor the first touch of a page costs more than the values that go there. Memory that was
+//! used before costs next to nothing, so rows go there first. A row for which there is only fresh memory
+//! is kept at once where the few reads that are to be expected pay for it, as long as the memory is of
+//! use to the next fit too. Otherwise it is kept when what it took to compute it so far has come up to
+//! what its memory costs: the rule of those who rent skis until the rent has come up to the price,
+//! which never costs more than twice what the best choice would have.
+//!
+//! What fresh memory costs is measured as it is taken. Nothing but time depends on what is kept: sums
+//! are the same to the last bit.
 
 use crate::data::Samples;
+use crate::simd::slab;
 
-/// Nanoseconds of one thread for a byte of memory that nothing has touched: 1 to 2.5 were measured under
-/// a hypervisor. The next fit finds some of it touched already, so the lower one counts: with 2, later
-/// fits of 20000 x 100 rows took 1.6 times as long as with all rows kept, with 1 1.2 times.
-const FRESH: f64 = 1.0;
-/// For a value of a Gaussian without features, and for each feature: dense, and sparse, where products
-/// are scattered.
+/// Nanoseconds of one thread for a value of a Gaussian without features, and for each feature: dense, and
+/// sparse, where products are scattered.
 const VALUE: f64 = 0.6;
 const FEATURE: f64 = 0.022;
 const SPARSE_FEATURE: f64 = 0.2;
 /// For reading a byte of a row.
 const READ: f64 = 0.08;
-/// Bytes up to which every row is kept: so much memory is often used again, by the next fit.
-const ROOM: usize = 1 << 27;
+/// How often the row of a free variable is read again: 3 to 5 times where problems are easy, more where
+/// they are hard.
+const EXPECTED_READS: f64 = 3.0;
 
 /// Which rows are worth keeping.
 #[derive(Debug)]
 pub(super) struct Worth {
     /// How often each row was computed; part of a row counts as that part.
     computed: Vec<f32>,
+    /// Nanoseconds that reading a value saves beside computing it.
+    saved: f64,
+    /// Bytes of a value.
+    bytes: usize,
+    /// Whether rows serve other problems too: then all may be kept.
+    shared: bool,
     /// How often a row must have been computed to be kept.
     needed: f32,
-    /// Bytes up to which every row is kept.
-    pub room: usize,
 }
 
 impl Worth {
-    /// `bytes` are those of one value. Rows that are `shared` serve other problems too, and may all be
-    /// kept.
+    /// `bytes` are those of one value. Rows that are `shared` serve other problems too.
     pub fn new(samples: &Samples, variables: usize, bytes: usize, shared: bool) -> Self {
         let feature = match samples.is_packed_dense() {
             true => FEATURE,
             false => SPARSE_FEATURE,
         };
-        let saved = VALUE + feature * samples.mean_entries() - READ * bytes as f64;
         Worth {
             computed: vec![0.0; variables],
-            needed: match shared {
-                true => 0.0,
-                false => (FRESH * bytes as f64 / saved) as f32,
-            },
-            room: ROOM,
+            saved: VALUE + feature * samples.mean_entries() - READ * bytes as f64,
+            bytes,
+            shared,
+            needed: 0.0,
         }
+    }
+
+    /// Weighs anew, when rows of so many bytes are held and fresh memory costs so many nanoseconds a
+    /// byte.
+    pub fn weigh(&mut self, held: usize, fresh: f64) {
+        let price = fresh * self.bytes as f64 / self.saved;
+        let at_once = price <= EXPECTED_READS && held < slab::KEPT_BYTES;
+        self.needed = match self.shared || at_once {
+            true => 0.0,
+            false => price as f32,
+        };
     }
 
     /// Counts the computation of so many values of a row, to which a slot of whole length is given if it
@@ -69,14 +82,19 @@ mod tests {
     use crate::error::Result;
     use ndarray::Array2;
 
+    fn worth(features: usize) -> Result<Worth> {
+        let samples = Array2::<f64>::zeros((4, features));
+        let samples = Samples::try_from(samples.view())?;
+        Ok(Worth::new(&samples, 4, 4, false))
+    }
+
     /// Rows of many features are kept at once, others when they are wanted again and again.
     #[test]
     fn cheap_rows_have_to_prove_themselves() -> Result<()> {
         let mut last = usize::MAX;
         for features in [2, 50, 784] {
-            let samples = Array2::<f64>::zeros((4, features));
-            let samples = Samples::try_from(samples.view())?;
-            let mut worth = Worth::new(&samples, 4, 4, false);
+            let mut worth = worth(features)?;
+            worth.weigh(slab::KEPT_BYTES, 1.0);
             let needed = (1..100).find(|_| worth.count(1, 4)).unwrap_or(100);
             assert!(needed < last, "{features} features: {needed} times");
             assert!(worth.count(1, 4));
@@ -86,6 +104,22 @@ mod tests {
             last = needed;
         }
         assert_eq!(last, 1);
+        Ok(())
+    }
+
+    #[test]
+    fn rows_are_kept_at_once_where_the_reads_to_be_expected_pay() -> Result<()> {
+        for (features, held, fresh, at_once) in [
+            (50, 0, 0.6, true),
+            (50, slab::KEPT_BYTES, 0.6, false),
+            (50, 0, 2.0, false),
+            (2, 0, 0.6, false),
+            (2, 0, 0.1, true),
+        ] {
+            let mut worth = worth(features)?;
+            worth.weigh(held, fresh);
+            assert_eq!(worth.count(1, 1), at_once, "{features} {held} {fresh}");
+        }
         Ok(())
     }
 }

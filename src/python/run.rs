@@ -34,7 +34,7 @@ pub(super) struct Scale {
 
 /// How many times as large as others a call on one thread may be to run on that which called: there
 /// is nothing to share, and waking another would only take time.
-const ALONE: usize = 32;
+const ALONE: usize = 64;
 
 impl Scale {
     /// Tells whether the work is done where it is asked for.

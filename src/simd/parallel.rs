@@ -4,8 +4,8 @@ use super::threads;
 use crate::error::{Halt, Polled, Stop, poll};
 use rayon::prelude::*;
 
-/// Multiplications below which threads cost more than they bring: a few microseconds.
-const SERIAL_WORK: usize = 1 << 17;
+/// Multiplications below which threads cost more than they bring: waking one takes some ten microseconds.
+const SERIAL_WORK: usize = 1 << 19;
 
 /// Does `task` for every part, each thread with a scratch of its own that it reuses from part to
 /// part. `work` counts the multiplications of all parts together, roughly.

@@ -7,7 +7,7 @@
 //! each matrix. Packed samples and rows together stay within a budget of bytes; what does not fit
 //! is left to the matrices.
 
-use super::source::{RowSource, Terms};
+use super::source::{RowSource, Term, Terms};
 use super::whole::{Part, PartRows};
 use crate::data::Samples;
 use crate::error::{Halt, Polled, Result, Stop};
@@ -303,6 +303,17 @@ impl<T: Shareable> RowSource<T> for SharedRows<'_, T> {
         stop: Stop,
     ) -> Polled<()> {
         self.own.add(order, terms, start, sums, stop)
+    }
+
+    fn add_beside(
+        &mut self,
+        order: &Order,
+        terms: &[Term<T>],
+        start: usize,
+        sums: &mut [f64],
+        stop: Stop,
+    ) -> Polled<()> {
+        self.own.add_beside(order, terms, start, sums, stop)
     }
 
     fn product(&mut self, beta: &[f64], at: &[u32], stop: Stop) -> Polled<Vec<f64>> {

@@ -2,11 +2,15 @@
 
 use crate::error::{Polled, Stop};
 use crate::matrix::order::Order;
-use crate::simd::{Isa, Real, add_multiples, memory};
+use crate::simd::{Isa, Real, add_multiples, memory, parallel};
 use std::ops::Range;
 
 /// What an error calls the products of a matrix with several vectors.
 pub(super) const PRODUCTS: &str = "products with a kernel matrix";
+/// Columns of the gradient a thread updates at a time.
+const UPDATE_COLUMNS: usize = 4096;
+/// Multiplications that take as long as adding one value of a row to the gradient.
+const WORK_PER_UPDATE: usize = 2;
 
 /// Rows of a kernel matrix in precision T, computed on demand.
 ///
@@ -37,6 +41,35 @@ pub(crate) trait RowSource<T> {
         sums: &mut [f64],
         stop: Stop,
     ) -> Polled<()>;
+
+    /// Adds multiples of rows of which some are held: these first, unless [`is_repeatable`] promises
+    /// more.
+    ///
+    /// [`is_repeatable`]: Self::is_repeatable
+    fn add_beside(
+        &mut self,
+        order: &Order,
+        terms: &[Term<T>],
+        start: usize,
+        sums: &mut [f64],
+        stop: Stop,
+    ) -> Polled<()>
+    where
+        T: Real,
+    {
+        let (mut factors, mut rows, mut missing) = (Vec::new(), Vec::new(), Terms::default());
+        for term in terms {
+            match term.row {
+                Some(row) => {
+                    factors.push(term.factor);
+                    rows.push(row);
+                }
+                None => missing.push(term.variable, term.factor),
+            }
+        }
+        add_in_parallel(&factors, &rows, sums);
+        self.add(order, &missing, start, sums, stop)
+    }
 
     /// Returns (K beta)_i for the variables `at`, added up in f64.
     fn product(&mut self, beta: &[f64], at: &[u32], stop: Stop) -> Polled<Vec<f64>>;
@@ -84,7 +117,8 @@ pub(crate) trait RowSource<T> {
         false
     }
 
-    /// Tells whether a value is the same whenever it is computed, by whatever way.
+    /// Tells whether a value is the same whenever it is computed, by whatever way, and rows are added
+    /// in the order of the terms: sums do not depend then on which rows are held.
     fn is_repeatable(&self) -> bool {
         true
     }
@@ -96,11 +130,25 @@ pub(crate) trait RowSource<T> {
     }
 }
 
+/// A multiple of the row of a variable. If the row is held, here are its entries that are wanted.
+pub(crate) struct Term<'r, T> {
+    pub variable: u32,
+    pub factor: f64,
+    pub row: Option<&'r [T]>,
+}
+
 /// Variables and the multiples of their rows.
 #[derive(Debug, Default)]
 pub(crate) struct Terms {
     pub variables: Vec<u32>,
     pub factors: Vec<f64>,
+}
+
+impl Terms {
+    fn push(&mut self, variable: u32, factor: f64) {
+        self.variables.push(variable);
+        self.factors.push(factor);
+    }
 }
 
 impl FromIterator<(u32, f64)> for Terms {
@@ -126,4 +174,19 @@ pub(super) fn add_row_by_row<T: Real>(
         add_multiples(Isa::detect(), &[factor], &[&row[start..]], sums);
     }
     Ok(())
+}
+
+/// Adds multiples of rows to the gradient, in parallel over columns.
+pub(crate) fn add_in_parallel<T: Real>(factors: &[f64], rows: &[&[T]], gradient: &mut [f64]) {
+    let isa = Isa::detect();
+    let work = factors.len() * gradient.len() * WORK_PER_UPDATE;
+    let parts: Vec<_> = gradient.chunks_mut(UPDATE_COLUMNS).enumerate().collect();
+    parallel::for_each(parts, work, |_: &mut (), (chunk, gradient)| {
+        let start = chunk * UPDATE_COLUMNS;
+        let rows: Vec<&[T]> = rows
+            .iter()
+            .map(|row| &row[start..start + gradient.len()])
+            .collect();
+        add_multiples(isa, factors, &rows, gradient);
+    });
 }

@@ -1,6 +1,6 @@
 //! Rows computed in tiles from columns that are packed in the order of positions.
 
-use super::source::{PRODUCTS, RowSource, Terms};
+use super::source::{PRODUCTS, RowSource, Term, Terms};
 use crate::error::{Polled, Result, Stop};
 use crate::kernel::{Columns, Weights};
 use crate::matrix::description::Description;
@@ -70,11 +70,36 @@ impl<T: Real> RowSource<T> for Tiled<'_, T> {
         sums: &mut [f64],
         stop: Stop,
     ) -> Polled<()> {
+        let missing = |(&variable, &factor)| Term {
+            variable,
+            factor,
+            row: None,
+        };
+        let terms: Vec<Term<T>> = terms
+            .variables
+            .iter()
+            .zip(&terms.factors)
+            .map(missing)
+            .collect();
+        self.add_beside(order, &terms, start, sums, stop)
+    }
+
+    fn add_beside(
+        &mut self,
+        order: &Order,
+        terms: &[Term<T>],
+        start: usize,
+        sums: &mut [f64],
+        stop: Stop,
+    ) -> Polled<()> {
         let matrix = self.matrix;
-        matrix.count(terms.variables.len() * sums.len());
+        let missing = terms.iter().filter(|term| term.row.is_none());
+        let missing: Vec<u32> = missing.map(|term| term.variable).collect();
+        matrix.count(missing.len() * sums.len());
         let columns = self.columns(order)?;
-        let rows = columns.pack_rows(matrix.samples, &matrix.samples_of(&terms.variables))?;
-        columns.add_rows(&rows, &terms.factors, start, sums, stop)
+        let rows = columns.pack_rows(matrix.samples, &matrix.samples_of(&missing))?;
+        let terms: Vec<_> = terms.iter().map(|term| (term.factor, term.row)).collect();
+        columns.add_rows(&rows, &terms, start, sums, stop)
     }
 
     fn product(&mut self, beta: &[f64], at: &[u32], stop: Stop) -> Polled<Vec<f64>> {

@@ -384,7 +384,10 @@ impl<T: Precision> Blocks<'_, '_, T> {
     fn shrink(&mut self, thresholds: &Thresholds) {
         let (places, kept) = self.variables.shrinking_order(thresholds);
         let gone = places.len() - kept;
-        if self.shrinking.pays(gone, places.len(), self.rows.held()) {
+        if self
+            .shrinking
+            .pays(gone, places.len(), self.variables.free())
+        {
             let beta = self.variables.beta_by_variable(self.rows.order());
             self.variables.shrink(&places, kept, beta);
             self.rows.reorder(&places);

@@ -47,10 +47,11 @@ impl Shrinking {
     }
 
     /// Tells whether it pays to set aside `gone` of so many active variables: about as many updates
-    /// are expected as there have been, and each will be shorter, but the rows that are `held` have
-    /// to be reordered.
-    pub fn pays(&self, gone: usize, active: usize, held: usize) -> bool {
+    /// are expected as there have been, and each will be shorter, but the rows that are held have to be
+    /// reordered. These are about those of the `free` variables: how many there really are depends on the
+    /// memory at hand, and the path must not.
+    pub fn pays(&self, gone: usize, active: usize, free: usize) -> bool {
         let saved = self.updates as f64 * gone as f64;
-        saved > REORDER_COST * held as f64 * active as f64
+        saved > REORDER_COST * free as f64 * active as f64
     }
 }
