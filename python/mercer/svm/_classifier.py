@@ -59,10 +59,12 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         weight: NDArray[np.float64],
         row_weight: NDArray[np.float64],
         multiclass: Multiclass,
+        start: NDArray[np.float64] | None = None,
     ) -> Problem:
         """Return the problem of rows of these labels 0, 1, ... and weights.
 
-        `weight` is the weight of the class times `row_weight`.
+        `weight` is the weight of the class times `row_weight`. `start` has coefficients to begin
+        with, for two classes and machines that can.
         """
 
     def _check_parameters(self) -> None:
@@ -93,7 +95,14 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         """
         return self._refit(X, y, sample_weight)
 
-    def _fit(self, X: RowsLike, y: Any, sample_weight: ArrayLike | None) -> None:
+    def _fit(
+        self,
+        X: RowsLike,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        start: NDArray[np.float64] | None = None,
+    ) -> None:
+        """Train; `start` may have coefficients of all rows to begin with, for two classes."""
         self._check_parameters()
         X, y = self._check_rows_and_target(X, y)
         classes = classes_of(y)
@@ -118,7 +127,8 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         self._fit_multiclass = "ovo" if len(classes) == 2 else self.multiclass
         row_weight = self.class_weight_[labels]
         cost = scaled(weight, row_weight, "class_weight times sample_weight")
-        problem = self._pose(labels, cost, weight, self._fit_multiclass)
+        begin = None if start is None else start[keep]
+        problem = self._pose(labels, cost, weight, self._fit_multiclass, begin)
         # Three or more classes have as many machines, or more.
         machines = len(classes) - 1
         if not self.probability:

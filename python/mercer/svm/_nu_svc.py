@@ -151,7 +151,9 @@ class NuSVC(BaseClassifier):
         weight: NDArray[np.float64],
         row_weight: NDArray[np.float64],
         multiclass: Multiclass,
+        start: NDArray[np.float64] | None = None,
     ) -> Problem:
+        assert start is None
         shares = _core.feasible_nu(float(self.nu), labels, weight, row_weight, multiclass)
         formulation = _core.Formulation.nu_svc(nu=float(shares.max()), multiclass=multiclass)
         return Problem(formulation, labels, weight, {"nu_": shares})
