@@ -77,7 +77,7 @@ pub use error::{Error, Result};
 pub use kernel::{Kernel, UserKernel};
 pub use model::{
     LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, NuSvc, NuSvr, OneClassModel, OneClassSvm,
-    Svc, SvcModel, Svdd, SvddModel, Svr, SvrModel,
+    Svc, SvcModel, Svdd, SvddModel, Svr, SvrColumns, SvrModel,
 };
 
 /// The example in the README, tested.

@@ -33,7 +33,10 @@ fn fit(formulation: Formulation, kernel: Kernel, labels: &[usize], target: &[f64
 }
 
 fn soft(loss: Loss, intercept: Intercept, multiclass: Multiclass) -> Formulation {
-    let margin = Margin::Soft { loss, intercept };
+    let margin = Margin::Soft {
+        loss: loss.into(),
+        intercept,
+    };
     Formulation::Classifier { margin, multiclass }
 }
 
@@ -170,7 +173,7 @@ fn regressions() {
     ] {
         let formulation = Formulation::Regression {
             epsilon: 0.2,
-            loss,
+            loss: loss.into(),
             intercept,
         };
         let fit = fit(formulation, kernel(), &[], &target);

@@ -33,7 +33,10 @@ fn solver() -> Solver {
 }
 
 fn soft(loss: Loss, intercept: Intercept, multiclass: Multiclass) -> Formulation {
-    let margin = Margin::Soft { loss, intercept };
+    let margin = Margin::Soft {
+        loss: loss.into(),
+        intercept,
+    };
     Formulation::Classifier { margin, multiclass }
 }
 
@@ -124,7 +127,7 @@ fn other_machines_agree_with_those_fitted_alone() {
         let (loss, intercept) = (Loss::Linear, Intercept::Free);
         let formulation = Formulation::Regression {
             epsilon,
-            loss,
+            loss: loss.into(),
             intercept,
         };
         check(

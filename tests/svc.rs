@@ -625,7 +625,7 @@ fn one_vs_one_checks_its_arguments() {
     let refuse = |labels: &[usize], classes: usize, cost: &[f64]| {
         let kernel = Kernel::linear();
         let margin = Margin::Soft {
-            loss: Loss::Linear,
+            loss: Loss::Linear.into(),
             intercept: Intercept::Free,
         };
         let training = Training::new(&kernel, &samples, labels, cost, margin);

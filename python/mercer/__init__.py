@@ -18,7 +18,9 @@ from mercer.svm import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneCl
 
 if TYPE_CHECKING:
     from mercer import (
+        active,
         bayes,
+        bounds,
         cluster,
         datasets,
         decomposition,
@@ -38,7 +40,9 @@ __all__ = [
     "NuSVR",
     "OneClassSVM",
     "__version__",
+    "active",
     "bayes",
+    "bounds",
     "cluster",
     "datasets",
     "decomposition",
@@ -53,6 +57,8 @@ __all__ = [
 
 #: Imported when first used: they need parts of scikit-learn that the machines do without.
 _LATER = (
+    "active",
+    "bounds",
     "bayes",
     "cluster",
     "datasets",

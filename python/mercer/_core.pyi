@@ -249,7 +249,7 @@ class Formulation:
     @staticmethod
     def svc(
         *,
-        squared: bool,
+        loss: str,
         intercept: _Intercept,
         multiclass: _Multiclass,
         start: NDArray[np.float64] | None = None,
@@ -263,8 +263,13 @@ class Formulation:
     def nu_svc(*, nu: float, multiclass: _Multiclass) -> Formulation:
         """Classify rows of class numbers and weights; nu bounds the weight of margin errors."""
     @staticmethod
-    def svr(*, epsilon: float, squared: bool, intercept: _Intercept) -> Formulation:
-        """Learn values; cost tells what an error above epsilon on each row costs."""
+    def svr(
+        *, loss: str, epsilon: float, delta: float, quantile: float, intercept: _Intercept
+    ) -> Formulation:
+        """Learn values, or several for each row; cost tells what an error on each row costs.
+
+        Each of epsilon, delta and quantile matters to some losses only.
+        """
     @staticmethod
     def nu_svr(*, nu: float) -> Formulation:
         """Learn values and epsilon; nu bounds the cost of errors."""

@@ -28,6 +28,15 @@ pub(super) fn check_weights(samples: &Samples, weights: &[f64]) -> Result<()> {
     }
 }
 
+/// Checks that there is one cost per row, and that none is negative; they may be infinite.
+pub(super) fn check_costs(samples: &Samples, costs: &[f64]) -> Result<()> {
+    check_lengths(samples, &[("sample_weight", costs.len())])?;
+    match costs.iter().find(|c| c.is_nan() || **c < 0.0) {
+        None => Ok(()),
+        Some(cost) => Err(Error::parameter("C", "positive", cost)),
+    }
+}
+
 /// Returns the rows that count: those whose weight is not zero.
 pub(super) fn rows_with_weight(weights: &[f64]) -> Result<Vec<usize>> {
     let rows: Vec<usize> = (0..weights.len()).filter(|&i| weights[i] != 0.0).collect();

@@ -27,4 +27,4 @@ pub use nu_svr::NuSvr;
 pub use one_class::{OneClassModel, OneClassSvm};
 pub use svc::{Svc, SvcModel};
 pub use svdd::{Svdd, SvddModel};
-pub use svr::{Svr, SvrModel};
+pub use svr::{Svr, SvrColumns, SvrModel};

@@ -6,7 +6,7 @@ use super::multiclass::{Machines, Margin, Multiclass, Training};
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::formulation::{Intercept, Loss};
+use crate::formulation::{Intercept, Loss, SvcLoss};
 use crate::kernel::Kernel;
 use crate::qp::{Monitor, Report, Unwatched};
 use ndarray::Array2;
@@ -25,7 +25,7 @@ use ndarray::Array2;
 pub struct Svc {
     kernel: Kernel,
     c: f64,
-    loss: Loss,
+    loss: SvcLoss,
     intercept: Intercept,
     multiclass: Multiclass,
     start: Option<Vec<f64>>,
@@ -48,7 +48,7 @@ impl Svc {
         Svc {
             kernel,
             c: 1.0,
-            loss: Loss::Linear,
+            loss: Loss::Linear.into(),
             intercept: Intercept::Free,
             multiclass: Multiclass::OneVsOne,
             start: None,
@@ -70,18 +70,23 @@ impl Svc {
         self
     }
 
-    /// Sets how margin errors are charged.
+    /// Sets how margin errors are charged, or asks for least squares.
     ///
     /// ```
-    /// # use mercer::{Kernel, Svc, formulation::Loss};
+    /// # use mercer::{Kernel, Svc, formulation::{Loss, SvcLoss}};
     /// let x = ndarray::array![[-1.0], [1.0]];
     /// let svc = Svc::new(Kernel::linear()).c(0.5).loss(Loss::Squared);
     /// let model = svc.fit(x.view(), &[0, 1])?;
     /// assert_eq!(model.machines().dual_coef, ndarray::array![[-1.0 / 3.0, 1.0 / 3.0]]);
+    ///
+    /// let adaline = Svc::new(Kernel::linear()).c(f64::INFINITY).loss(SvcLoss::SquaredError);
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// let values = adaline.fit(x.view(), &[0, 1])?.decision_function(x.view())?;
+    /// assert!((values[[1, 0]] - 1.0).abs() < 1e-9);
     /// # Ok::<(), mercer::Error>(())
     /// ```
-    pub fn loss(mut self, loss: Loss) -> Self {
-        self.loss = loss;
+    pub fn loss(mut self, loss: impl Into<SvcLoss>) -> Self {
+        self.loss = loss.into();
         self
     }
 

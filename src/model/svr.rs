@@ -1,15 +1,19 @@
 //! Svr: regression for Rust users.
 
-use super::checks::{check_c, check_target, check_weights, rows_with_weight, take};
-use super::expansion::Expansion;
+use super::checks::{check_costs, check_target, check_weights, rows_with_weight, take};
+use super::expansion::{Coefficients, Expansion};
 use super::machine::{Machine, solve};
+use super::multiclass::{Machines, Multiclass, assemble};
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::formulation::{Intercept, Loss, svr};
+use crate::formulation::{Intercept, Loss, SvrLoss, svr};
 use crate::kernel::Kernel;
-use crate::matrix::KernelMatrix;
+use crate::matrix::{KernelMatrix, KernelRows};
 use crate::qp::{Monitor, Report, Unwatched};
+use crate::simd::threads;
+use ndarray::{Array2, ArrayView2};
+use std::time::Instant;
 
 /// Support vector regression with a tube of width epsilon.
 ///
@@ -26,7 +30,7 @@ pub struct Svr {
     kernel: Kernel,
     c: f64,
     epsilon: f64,
-    loss: Loss,
+    loss: SvrLoss,
     intercept: Intercept,
     settings: Settings,
 }
@@ -48,13 +52,13 @@ impl Svr {
             kernel,
             c: 1.0,
             epsilon: 0.1,
-            loss: Loss::Linear,
+            loss: Loss::Linear.into(),
             intercept: Intercept::Free,
             settings: Settings::default(),
         }
     }
 
-    /// Sets the cost of an error.
+    /// Sets the cost of an error; infinity allows none beyond the tube.
     ///
     /// ```
     /// # use mercer::{Kernel, Svr};
@@ -82,18 +86,23 @@ impl Svr {
         self
     }
 
-    /// Sets how errors outside the tube are charged.
+    /// Sets how errors are charged: those outside the tube, or all of them by one of the other losses.
     ///
     /// ```
-    /// # use mercer::{Kernel, Svr, formulation::Loss};
+    /// # use mercer::{Kernel, Svr, formulation::{Loss, SvrLoss}};
     /// let x = ndarray::array![[-1.0], [1.0]];
     /// let machine = Svr::new(Kernel::linear()).c(0.5).epsilon(0.0).loss(Loss::Squared);
     /// let model = machine.fit(x.view(), &[-1.0, 1.0])?;
     /// assert!((model.machine().dual_coef[1] - 1.0 / 3.0).abs() < 1e-9); // of ridge 1
+    ///
+    /// let median = Svr::new(Kernel::rbf(1.0)).loss(SvrLoss::Pinball { quantile: 0.5 });
+    /// let same = ndarray::array![[0.0], [0.0], [0.0]];
+    /// let model = median.fit(same.view(), &[1.0, 2.0, 9.0])?;
+    /// assert!((model.predict(same.view())?[0] - 2.0).abs() < 1e-3);
     /// # Ok::<(), mercer::Error>(())
     /// ```
-    pub fn loss(mut self, loss: Loss) -> Self {
-        self.loss = loss;
+    pub fn loss(mut self, loss: impl Into<SvrLoss>) -> Self {
+        self.loss = loss.into();
         self
     }
 
@@ -158,12 +167,45 @@ impl Svr {
         Error: From<X::Error>,
     {
         let samples = x.try_into()?;
+        check_weights(&samples, weights)?;
         let machine = self.train(&samples, target, weights, monitor)?;
         SvrModel::new(&self.kernel, &samples, machine, self.epsilon)
     }
 
-    /// Trains the machine alone; `weights[i]` times C is the cost of row i, and rows of weight zero are
-    /// left out.
+    /// Trains a machine for every column of `targets`; the kernel values are shared.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svr, qp::Unwatched};
+    /// let x = ndarray::array![[0.0], [1.0], [2.0]];
+    /// let targets = ndarray::array![[0.0, 4.0], [1.0, 2.0], [2.0, 0.0]];
+    /// let svr = Svr::new(Kernel::linear()).c(100.0).epsilon(0.0);
+    /// let model = svr.fit_columns(x.view(), targets.view(), &[1.0; 3], &Unwatched)?;
+    /// let predicted = model.predict(ndarray::array![[3.0]].view())?;
+    /// assert!((predicted[[0, 0]] - 3.0).abs() < 1e-2 && (predicted[[0, 1]] + 2.0).abs() < 1e-2);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`fit_weighted`](Self::fit_weighted), and if there is no column.
+    pub fn fit_columns<X>(
+        &self,
+        x: X,
+        targets: ArrayView2<f64>,
+        weights: &[f64],
+        monitor: &dyn Monitor,
+    ) -> Result<SvrColumns>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+    {
+        let samples = x.try_into()?;
+        check_weights(&samples, weights)?;
+        let machines = self.train_columns(&samples, targets, weights, monitor)?;
+        SvrColumns::new(&self.kernel, &samples, machines)
+    }
+
+    /// Trains the machine alone; `weights[i]` times C is the cost of row i, which may be infinite, and
+    /// rows of weight zero are left out.
     pub(crate) fn train(
         &self,
         samples: &Samples,
@@ -171,20 +213,65 @@ impl Svr {
         weights: &[f64],
         monitor: &dyn Monitor,
     ) -> Result<Machine> {
-        check_c(self.c)?;
         check_target(samples, target)?;
-        check_weights(samples, weights)?;
-        if !(self.epsilon.is_finite() && self.epsilon >= 0.0) {
-            let allowed = "finite and not negative";
-            return Err(Error::parameter("epsilon", allowed, self.epsilon));
-        }
-        let rows = rows_with_weight(weights)?;
-        let cost: Vec<f64> = rows.iter().map(|&row| self.c * weights[row]).collect();
+        let (rows, cost) = self.check(samples, weights)?;
         let target = take(target, &rows);
         let problem = svr(&target, &cost, self.epsilon, self.loss, self.intercept);
         let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
         let solution = solve(&self.settings, &problem, &matrix, monitor)?;
         Ok(Machine::new(&rows, solution))
+    }
+
+    /// Trains the machines of all columns, with one set of support vectors.
+    pub(crate) fn train_columns(
+        &self,
+        samples: &Samples,
+        targets: ArrayView2<f64>,
+        weights: &[f64],
+        monitor: &dyn Monitor,
+    ) -> Result<Machines> {
+        let started = Instant::now();
+        let columns = targets.ncols();
+        if columns == 0 {
+            let expected = "at least one column".to_string();
+            return Err(Error::shape("y", expected, "none".to_string()));
+        }
+        let columns_of = targets.columns().into_iter().map(|column| column.to_vec());
+        let targets: Vec<Vec<f64>> = columns_of.collect();
+        for target in &targets {
+            check_target(samples, target)?;
+        }
+        let (rows, cost) = self.check(samples, weights)?;
+        let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
+        let solve_all = || {
+            let mut kernel_rows = KernelRows::new(&matrix);
+            let solve = |(column, target): (usize, &Vec<f64>)| {
+                monitor.machine(column, columns);
+                let target = take(target, &rows);
+                let problem = svr(&target, &cost, self.epsilon, self.loss, self.intercept);
+                let solver = self.settings.solver().since(started);
+                solver.solve_on(&problem, &mut kernel_rows, monitor)
+            };
+            targets.iter().enumerate().map(solve).collect::<Result<_>>()
+        };
+        let solutions = threads::call(matrix.work(), solve_all)?;
+        Ok(assemble(&[rows], solutions))
+    }
+
+    /// Checks the parameters and weights, and returns the rows that count and what errors on them cost.
+    fn check(&self, samples: &Samples, weights: &[f64]) -> Result<(Vec<usize>, Vec<f64>)> {
+        if self.c.is_nan() || self.c <= 0.0 {
+            return Err(Error::parameter("C", "positive", self.c));
+        }
+        if !(self.epsilon.is_finite() && self.epsilon >= 0.0) {
+            let allowed = "finite and not negative";
+            return Err(Error::parameter("epsilon", allowed, self.epsilon));
+        }
+        self.loss.check()?;
+        check_costs(samples, weights)?;
+        let rows = rows_with_weight(weights)?;
+        let cost = rows.iter().map(|&row| self.c * weights[row]).collect();
+        Ok((rows, cost))
     }
 }
 
@@ -276,5 +363,77 @@ impl SvrModel {
         Error: From<X::Error>,
     {
         self.expansion.values(&x.try_into()?)
+    }
+}
+
+/// A trained [`Svr`] of several targets.
+///
+/// ```
+/// use mercer::{Kernel, Svr, qp::Unwatched};
+/// let x = ndarray::array![[0.0], [1.0]];
+/// let targets = ndarray::array![[5.0, 7.0], [5.0, 7.0]];
+/// let svr = Svr::new(Kernel::linear());
+/// let model = svr.fit_columns(x.view(), targets.view(), &[1.0; 2], &Unwatched)?;
+/// assert_eq!(model.predict(x.view())?, targets);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct SvrColumns {
+    machines: Machines,
+    expansion: Expansion,
+}
+
+impl SvrColumns {
+    fn new(kernel: &Kernel, samples: &Samples, machines: Machines) -> Result<Self> {
+        let coefficients = Coefficients {
+            n_support: &machines.n_support,
+            dual_coef: machines.dual_coef.view(),
+            intercept: &machines.intercept,
+            multiclass: Multiclass::OneVsRest,
+        };
+        Ok(SvrColumns {
+            expansion: Expansion::of_rows(kernel, samples, &machines.support, &coefficients)?,
+            machines,
+        })
+    }
+
+    /// Returns the support vectors of all machines, the coefficients and intercepts of each, and what
+    /// the solver did.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svr, qp::Unwatched};
+    /// let x = ndarray::array![[0.0], [1.0]];
+    /// let targets = ndarray::array![[0.0, 7.0], [1.0, 7.0]];
+    /// let svr = Svr::new(Kernel::linear());
+    /// let model = svr.fit_columns(x.view(), targets.view(), &[1.0; 2], &Unwatched)?;
+    /// assert_eq!(model.machines().intercept[1], 7.0);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn machines(&self) -> &Machines {
+        &self.machines
+    }
+
+    /// Returns the values of each row, one for each target.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svr, qp::Unwatched};
+    /// # let x = ndarray::array![[0.0], [1.0]];
+    /// # let targets = ndarray::array![[0.0, 7.0], [1.0, 7.0]];
+    /// # let svr = Svr::new(Kernel::linear());
+    /// let model = svr.fit_columns(x.view(), targets.view(), &[1.0; 2], &Unwatched)?;
+    /// assert_eq!(model.predict(ndarray::array![[9.0]].view())?.dim(), (1, 2));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`SvrModel::predict`].
+    pub fn predict<X>(&self, x: X) -> Result<Array2<f64>>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+    {
+        // None only if stopped, and nothing stops it here.
+        let decision = self.expansion.decision(&x.try_into()?, &|| false)?;
+        Ok(decision.unwrap_or_default())
     }
 }

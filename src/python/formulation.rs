@@ -9,12 +9,13 @@ use super::samples::PySamples;
 use super::settings::PySettings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::formulation::{Intercept, Loss};
+use crate::formulation::{Intercept, Loss, SvcLoss, SvrLoss};
 use crate::kernel::Kernel;
 use crate::model::{Margin, Multiclass, NuSvc, NuSvr, OneClassSvm, Svc, Svdd, Svr};
 use crate::qp::{Monitor, Solver};
 use crate::search;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -29,7 +30,7 @@ enum Formulation {
     },
     Svr {
         epsilon: f64,
-        loss: Loss,
+        loss: SvrLoss,
         intercept: Intercept,
     },
     NuSvr {
@@ -46,7 +47,7 @@ enum Formulation {
 }
 
 struct SvcParameters {
-    loss: Loss,
+    loss: SvcLoss,
     intercept: Intercept,
     multiclass: Multiclass,
     start: Option<Vec<f64>>,
@@ -63,11 +64,57 @@ impl SvcParameters {
     }
 }
 
+/// What is to be learnt for each row.
+enum Target {
+    None,
+    Labels(Vec<usize>),
+    Values(Vec<f64>),
+    Columns(Array2<f64>),
+}
+
+impl Target {
+    fn of(target: Option<&Bound<PyAny>>) -> PyResult<Self> {
+        let Some(target) = target else {
+            return Ok(Target::None);
+        };
+        if let Ok(values) = target.extract::<PyReadonlyArray1<f64>>() {
+            return Ok(Target::Values(copy(&values)?));
+        }
+        if let Ok(columns) = target.extract::<PyReadonlyArray2<f64>>() {
+            return Ok(Target::Columns(columns.as_array().to_owned()));
+        }
+        Ok(Target::Labels(numbers("y", target)?))
+    }
+
+    /// Returns the number of rows that it is for.
+    fn rows(&self) -> Option<usize> {
+        match self {
+            Target::None => None,
+            Target::Labels(labels) => Some(labels.len()),
+            Target::Values(values) => Some(values.len()),
+            Target::Columns(columns) => Some(columns.nrows()),
+        }
+    }
+
+    fn labels(&self) -> &[usize] {
+        match self {
+            Target::Labels(labels) => labels,
+            _ => &[],
+        }
+    }
+
+    fn values(&self) -> &[f64] {
+        match self {
+            Target::Values(values) => values,
+            _ => &[],
+        }
+    }
+}
+
 /// What is trained on: samples, their class numbers or values, and their weights or costs.
 struct Rows<'a> {
     samples: &'a Samples,
-    labels: Vec<usize>,
-    values: Vec<f64>,
+    target: Target,
     weight: Vec<f64>,
 }
 
@@ -80,7 +127,7 @@ impl Formulation {
         monitor: &dyn Monitor,
     ) -> Result<Trained> {
         let (samples, weight) = (rows.samples, rows.weight.as_slice());
-        let (labels, values) = (rows.labels.as_slice(), rows.values.as_slice());
+        let (labels, values) = (rows.target.labels(), rows.target.values());
         Ok(match self {
             Formulation::Svc(parameters) => {
                 let machine = parameters.machine(kernel).solver(solver);
@@ -98,7 +145,14 @@ impl Formulation {
             } => {
                 let machine = Svr::new(kernel).epsilon(*epsilon).loss(*loss);
                 let machine = machine.intercept(*intercept).solver(solver);
-                machine.train(samples, values, weight, monitor)?.into()
+                match &rows.target {
+                    Target::Columns(columns) => {
+                        let columns = columns.view();
+                        let machines = machine.train_columns(samples, columns, weight, monitor)?;
+                        machines.into()
+                    }
+                    _ => machine.train(samples, values, weight, monitor)?.into(),
+                }
             }
             Formulation::NuSvr { nu } => {
                 let machine = NuSvr::new(kernel).nu(*nu).solver(solver);
@@ -179,6 +233,33 @@ fn loss(squared: bool) -> Loss {
     if squared { Loss::Squared } else { Loss::Linear }
 }
 
+fn svc_loss(name: &str) -> PyResult<SvcLoss> {
+    match name {
+        "hinge" => Ok(Loss::Linear.into()),
+        "squared_hinge" => Ok(Loss::Squared.into()),
+        "squared_error" => Ok(SvcLoss::SquaredError),
+        _ => {
+            let allowed = "'hinge', 'squared_hinge' or 'squared_error'";
+            Err(Error::parameter("loss", allowed, name).into())
+        }
+    }
+}
+
+fn svr_loss(name: &str, delta: f64, quantile: f64) -> PyResult<SvrLoss> {
+    match name {
+        "epsilon_insensitive" => Ok(Loss::Linear.into()),
+        "squared_epsilon_insensitive" => Ok(Loss::Squared.into()),
+        "huber" => Ok(SvrLoss::Huber { delta }),
+        "pinball" => Ok(SvrLoss::Pinball { quantile }),
+        "squared_error" => Ok(SvrLoss::SquaredError),
+        _ => {
+            let allowed = "'epsilon_insensitive', 'squared_epsilon_insensitive', 'huber', 'pinball' \
+                           or 'squared_error'";
+            Err(Error::parameter("loss", allowed, name).into())
+        }
+    }
+}
+
 pub(super) fn intercept_named(name: &str) -> PyResult<Intercept> {
     match name {
         "free" => Ok(Intercept::Free),
@@ -203,15 +284,15 @@ pub(super) fn check_length(name: &'static str, length: usize, samples: &Samples)
 #[pymethods]
 impl PyFormulation {
     #[staticmethod]
-    #[pyo3(signature = (*, squared, intercept, multiclass, start=None))]
+    #[pyo3(signature = (*, loss, intercept, multiclass, start=None))]
     fn svc(
-        squared: bool,
+        loss: &str,
         intercept: &str,
         multiclass: &str,
         start: Option<PyReadonlyArray1<f64>>,
     ) -> PyResult<Self> {
         Ok(PyFormulation(Formulation::Svc(SvcParameters {
-            loss: loss(squared),
+            loss: svc_loss(loss)?,
             intercept: intercept_named(intercept)?,
             multiclass: multiclass_named(multiclass)?,
             start: start.as_ref().map(copy).transpose()?,
@@ -226,11 +307,11 @@ impl PyFormulation {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (*, epsilon, squared, intercept))]
-    fn svr(epsilon: f64, squared: bool, intercept: &str) -> PyResult<Self> {
+    #[pyo3(signature = (*, loss, epsilon, delta, quantile, intercept))]
+    fn svr(loss: &str, epsilon: f64, delta: f64, quantile: f64, intercept: &str) -> PyResult<Self> {
         Ok(PyFormulation(Formulation::Svr {
             epsilon,
-            loss: loss(squared),
+            loss: svr_loss(loss, delta, quantile)?,
             intercept: intercept_named(intercept)?,
         }))
     }
@@ -265,20 +346,15 @@ impl PyFormulation {
         settings: &PySettings,
     ) -> PyResult<PyFit> {
         let samples = &*samples.0;
-        let (mut labels, mut values) = (Vec::new(), Vec::new());
-        if let Some(target) = target {
-            match target.extract::<PyReadonlyArray1<f64>>() {
-                Ok(target) => values = copy(&target)?,
-                Err(_) => labels = numbers("y", target)?,
-            }
-            check_length("y", labels.len() + values.len(), samples)?;
+        let target = Target::of(target)?;
+        if let Some(rows) = target.rows() {
+            check_length("y", rows, samples)?;
         }
         let weight = copy(&weight)?;
         check_length("sample_weight", weight.len(), samples)?;
         let rows = Rows {
             samples,
-            labels,
-            values,
+            target,
             weight,
         };
         let trained = settings.run(py, &kernel.0, samples, |monitor| {

@@ -2,7 +2,7 @@
 
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::formulation::{Intercept, Loss, nu_svr, one_class, svr};
+use crate::formulation::{Intercept, Loss, SvrLoss, nu_svr, one_class, svr};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
 use crate::model::{Machine, Machines, Margin, Multiclass, Posed, Training};
@@ -14,7 +14,7 @@ use ndarray::Array2;
 /// ```
 /// use mercer::formulation::{Intercept, Loss};
 /// use mercer::search::Formulation;
-/// let svr = Formulation::Regression { epsilon: 0.1, loss: Loss::Linear, intercept: Intercept::Free };
+/// let svr = Formulation::Regression { epsilon: 0.1, loss: Loss::Linear.into(), intercept: Intercept::Free };
 /// assert!(!matches!(svr, Formulation::OneClass { .. }));
 /// ```
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub enum Formulation {
         /// Half the width of the tube.
         epsilon: f64,
         /// How errors are charged.
-        loss: Loss,
+        loss: SvrLoss,
         /// Whether there is a constant term.
         intercept: Intercept,
     },
@@ -55,7 +55,7 @@ pub enum Formulation {
 /// use mercer::formulation::{Intercept, Loss};
 /// use mercer::search::{Fit, Formulation};
 /// use mercer::{Kernel, model::{Margin, Multiclass}, qp::Solver};
-/// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
+/// let margin = Margin::Soft { loss: Loss::Linear.into(), intercept: Intercept::Free };
 /// let fit = Fit {
 ///     formulation: Formulation::Classifier { margin, multiclass: Multiclass::OneVsOne },
 ///     kernel: Kernel::rbf(1.0),

@@ -29,7 +29,7 @@ const AT_A_TIME: usize = 1 << 28;
 /// use mercer::{Kernel, Samples, model::{Margin, Multiclass}, qp::Solver};
 /// let x = ndarray::array![[0.0], [1.0], [5.0], [6.0]];
 /// let samples = Samples::try_from(x.view())?;
-/// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
+/// let margin = Margin::Soft { loss: Loss::Linear.into(), intercept: Intercept::Free };
 /// let fit = |cost: f64, out: usize| Fit {
 ///     formulation: Formulation::Classifier { margin, multiclass: Multiclass::OneVsOne },
 ///     kernel: Kernel::linear(),

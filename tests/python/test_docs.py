@@ -11,6 +11,8 @@ import mercer
 from mercer import (
     SVDD,
     NuSVC,
+    active,
+    bounds,
     cluster,
     datasets,
     decomposition,
@@ -25,12 +27,12 @@ from mercer import (
 ESTIMATORS = [getattr(svm, name) for name in svm.__all__]
 IN_FEATURE_SPACE = [
     getattr(module, name)
-    for module in (cluster, decomposition, discriminant_analysis)
+    for module in (active, cluster, decomposition, discriminant_analysis)
     for name in module.__all__
 ]
 FUNCTIONS = [
     getattr(module, name)
-    for module in (datasets, model_selection, plots)
+    for module in (bounds, datasets, model_selection, plots)
     for name in module.__all__
     if inspect.isfunction(getattr(module, name))
 ]

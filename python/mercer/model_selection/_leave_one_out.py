@@ -133,6 +133,11 @@ def _request(machine: Any, X: RowsLike, y: Any, sample_weight: Any) -> Request:
         with open_desk(_Collecting()):
             machine.fit(X, y, sample_weight)
     except Collected as collected:
+        target = collected.request.problem.target
+        if target is not None and target.ndim > 1:
+            raise ValueError(
+                f"y must have one value for each row of X, got shape {target.shape}"
+            ) from None
         return collected.request
     raise AssertionError("a fit asks at the desk before it trains")
 

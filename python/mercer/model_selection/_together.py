@@ -401,6 +401,8 @@ def _train(
         cost = np.zeros(n_rows)
         cost[at] = request.problem.cost
         target = request.problem.target
+        if target is not None and target.ndim > 1:
+            return  # several targets share their kernel with each other only
         if target is not None:
             spread = np.zeros(n_rows, dtype=target.dtype)
             spread[at] = target

@@ -227,15 +227,21 @@ class BaseKernelMachine(KernelParameters):
         return source_of(self._given_kernel()).check(self, X, reset=True)
 
     def _check_rows_and_target(
-        self, X: RowsLike, y: ArrayLike | None, *, numeric: bool = False
+        self, X: RowsLike, y: ArrayLike | None, *, numeric: bool = False, several: bool = False
     ) -> tuple[RowsLike, NDArray[Any]]:
-        """Return rows and targets that fit each other, and note the number of features."""
+        """Return rows and targets that fit each other, and note the number of features.
+
+        `several` allows a matrix of targets with a column for each.
+        """
         target: NDArray[Any]
         if is_vector(y, "f" if numeric else "biuUS"):
             target = y
         else:
             with naming("y"):
-                target = validate_data(self, y=y, y_numeric=numeric)
+                # A single column is taken for a vector, with scikit-learn's warning.
+                shape = getattr(y, "shape", None) or np.asarray(y).shape
+                several = several and len(shape) == 2 and shape[1] > 1
+                target = validate_data(self, y=y, y_numeric=numeric, multi_output=several)
         if numeric:
             with naming("y"):
                 target = target.astype(np.float64, copy=False)

@@ -26,12 +26,19 @@ class BaseRegressor(RegressorMixin, BaseKernelMachine):
 
     n_iter_: int
 
+    # Whether y may have several columns, and whether that of the last fit was a matrix.
+    _several_targets = False
+    _fit_columns = False
+
     @abstractmethod
     def _formulation(self) -> _core.Formulation:
         """Return what is to be trained."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        self._check_cost()
+
+    def _check_cost(self) -> None:
         check_positive("C", self.C)
 
     @documented(MACHINE)
@@ -43,8 +50,8 @@ class BaseRegressor(RegressorMixin, BaseKernelMachine):
         Parameters
         ----------
         {X}
-        y : array-like of shape (n_samples,)
-            The values to learn.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The values to learn. Several for each row are for `SVR` only.
         {sample_weight}
 
         Returns
@@ -56,10 +63,12 @@ class BaseRegressor(RegressorMixin, BaseKernelMachine):
 
     def _fit(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         self._check_parameters()
-        X, target = self._check_rows_and_target(X, y, numeric=True)
+        X, target = self._check_rows_and_target(X, y, numeric=True, several=self._several_targets)
         keep, weight = weighted_rows(sample_weight, len(target))
         cost = scaled(weight, float(self.C), "C times sample_weight")
-        self._train(X, keep, weight, Problem(self._formulation(), target[keep], cost))
+        problem = Problem(self._formulation(), target[keep], cost)
+        self._train(X, keep, weight, problem, machines=target.shape[1] if target.ndim > 1 else 1)
+        self._fit_columns = target.ndim > 1
         self.n_iter_ = self.report_.iterations
 
     @documented(MACHINE)
@@ -72,9 +81,13 @@ class BaseRegressor(RegressorMixin, BaseKernelMachine):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
             The values.
         """
         model = self._snapshot()
         known = recalled(model, X)
-        return model._decide(X, lambda values: values[:, 0]) if known is None else known.copy()
+        if known is not None:
+            return known.copy()
+        if model._fit_columns:
+            return model._decide(X, lambda values: values)
+        return model._decide(X, lambda values: values[:, 0])

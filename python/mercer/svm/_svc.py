@@ -25,14 +25,17 @@ class SVC(BaseClassifier):
 
         minimise  1/2 |w|^2 + sum_i C_i loss(1 - y_i f(x_i))
 
-    with y_i = +-1, C_i = C * class weight * sample weight, and loss(t) = max(0, t) ('hinge') or
-    max(0, t)^2 ('squared_hinge'). The coefficients solve the quadratic programme ::
+    with y_i = +-1, C_i = C * class weight * sample weight, and loss(t) = max(0, t) ('hinge'),
+    max(0, t)^2 ('squared_hinge') or t^2 ('squared_error'). The coefficients solve the quadratic
+    programme ::
 
         minimise  1/2 beta' K beta - y' beta + sum_i r_i beta_i^2 / 2
         subject to  0 <= y_i beta_i <= u_i,  sum of beta = 0
 
     with u_i = C_i and r_i = 0 for the hinge loss, and no upper bound and r_i = 1 / (2 C_i) for its
-    square. For C = inf, the hard margin, the two are the same: no upper bound and r_i = 0. Without
+    square. For C = inf, the hard margin, the two are the same: no upper bound and r_i = 0. Least
+    squares have r_i = 1 / (2 C_i) and no bound on either side. Texts that charge C / 2 times a
+    square mean half our C: their C = 2 is our C = 1. Without
     an intercept the sum is free; with a penalised one the sum is free, K becomes K + 1 and
     b = sum of beta. Training uses all processors, can be interrupted, and stops when the
     optimality conditions hold to `tol`.
@@ -56,9 +59,11 @@ class SVC(BaseClassifier):
     {break_ties}
     {random_state}
     {probability}
-    loss : {'hinge', 'squared_hinge'}, default='hinge'
-        How errors are charged: by how far a row is on the wrong side of the margin, or by the
-        square of that.
+    loss : {'hinge', 'squared_hinge', 'squared_error'}, default='hinge'
+        How errors are charged: by how far a row is on the wrong side of the margin, by the square
+        of that, or by the square of the distance on either side. The last is least squares: the
+        LS-SVM, and for ``C=inf`` the Adaline in feature space, f(x_i) = y_i with the least norm.
+        All rows are then support vectors.
     {fit_intercept}
     multiclass : {'ovo', 'ovr', 'dag'}, default='ovo'
         How more than two classes are trained and predicted. 'ovo' trains a machine for every pair
@@ -182,7 +187,7 @@ class SVC(BaseClassifier):
         break_ties: bool = False,
         random_state: RandomState = None,
         probability: bool = False,
-        loss: Literal["hinge", "squared_hinge"] = "hinge",
+        loss: Literal["hinge", "squared_hinge", "squared_error"] = "hinge",
         fit_intercept: bool | Literal["penalized"] = True,
         multiclass: Multiclass = "ovo",
         solver: Solver = "smo",
@@ -216,7 +221,7 @@ class SVC(BaseClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("C", self.C, "a positive number, inf for a hard margin", lambda C: C > 0.0)
-        check_choice("loss", self.loss, ("hinge", "squared_hinge"))
+        check_choice("loss", self.loss, ("hinge", "squared_hinge", "squared_error"))
         check_intercept(self.fit_intercept)
 
     def _pose(
@@ -228,7 +233,7 @@ class SVC(BaseClassifier):
         start: NDArray[np.float64] | None = None,
     ) -> Problem:
         formulation = _core.Formulation.svc(
-            squared=self.loss == "squared_hinge",
+            loss=self.loss,
             intercept=check_intercept(self.fit_intercept),
             multiclass=multiclass,
             start=start,

@@ -18,7 +18,7 @@ pub(super) enum Layout {
     Single,
     /// A machine for every pair of so many classes.
     Pairs(usize),
-    /// A machine over all support vectors for each of so many classes.
+    /// A machine over all support vectors for each of so many classes, or outputs of a regression.
     PerClass(usize),
 }
 
@@ -129,11 +129,23 @@ impl Coefficients<'_> {
     }
 
     pub fn machines(&self) -> usize {
-        self.multiclass.machines(self.classes())
+        match self.outputs() {
+            Some(outputs) => outputs,
+            None => self.multiclass.machines(self.classes()),
+        }
+    }
+
+    /// Returns the number of values of a machine without classes, if it has several.
+    pub(super) fn outputs(&self) -> Option<usize> {
+        let outputs = self.dual_coef.nrows();
+        (self.classes() == 1 && outputs > 1).then_some(outputs)
     }
 
     pub(super) fn layout(&self) -> Layout {
-        Layout::new(self.multiclass, self.classes())
+        match self.outputs() {
+            Some(outputs) => Layout::PerClass(outputs),
+            None => Layout::new(self.multiclass, self.classes()),
+        }
     }
 
     /// Returns the number of support vectors.
@@ -218,15 +230,16 @@ pub fn coefficients_by_machine(
     dual_coef: ArrayView2<f64>,
     n_support: &[usize],
 ) -> Result<Array2<f64>> {
-    let machines = multiclass.machines(n_support.len());
-    let coefficients = Coefficients {
+    let mut coefficients = Coefficients {
         n_support,
         dual_coef,
-        intercept: &vec![0.0; machines],
+        intercept: &[],
         multiclass,
     };
+    let zeros = vec![0.0; coefficients.machines()];
+    coefficients.intercept = &zeros;
     coefficients.check()?;
-    let shape = (machines, dual_coef.ncols());
+    let shape = (zeros.len(), dual_coef.ncols());
     let mut rows = memory::zero_matrix(shape, "the coefficients of all machines")?;
     for part in coefficients.parts() {
         for column in part.columns {

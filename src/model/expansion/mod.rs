@@ -136,7 +136,7 @@ impl Expansion {
         }
         let exact = Exact::new(kernel.clone(), support.clone(), coefficients)?;
         let coarse = match support {
-            Some(support) if !exact.has_weight_vectors() => {
+            Some(support) if !exact.has_weight_vectors() && coefficients.outputs().is_none() => {
                 Coarse::new(&kernel, &support, coefficients)?
             }
             _ => None,

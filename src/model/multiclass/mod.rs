@@ -16,6 +16,7 @@ pub use machines::Machines;
 pub use one_vs_one::OneVsOne;
 pub(crate) use one_vs_one::most_votes;
 pub use one_vs_rest::OneVsRest;
+pub(super) use one_vs_rest::assemble;
 pub(crate) use one_vs_rest::largest;
 pub(crate) use pairs::{pair, pairs};
 pub(crate) use training::Posed;

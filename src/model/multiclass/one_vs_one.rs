@@ -35,7 +35,7 @@ impl OneVsOne {
     /// # use mercer::{Kernel, Samples, model::{Margin, OneVsOne, Training}};
     /// # let (kernel, x) = (Kernel::linear(), ndarray::array![[-1.0], [1.0]]);
     /// # let samples = Samples::try_from(x.view())?;
-    /// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
+    /// let margin = Margin::Soft { loss: Loss::Linear.into(), intercept: Intercept::Free };
     /// let training = Training::new(&kernel, &samples, &[0, 1], &[10.0, 10.0], margin);
     /// assert_eq!(OneVsOne::fit(&training)?.support, [0, 1]);
     /// # Ok::<(), mercer::Error>(())

@@ -20,7 +20,7 @@ use std::time::Instant;
 /// use mercer::{Kernel, Samples, model::{Margin, OneVsRest, Training}};
 /// let (kernel, x) = (Kernel::rbf(0.1), ndarray::array![[0.0], [1.0], [5.0]]);
 /// let samples = Samples::try_from(x.view())?;
-/// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
+/// let margin = Margin::Soft { loss: Loss::Linear.into(), intercept: Intercept::Free };
 /// let training = Training::new(&kernel, &samples, &[0, 1, 2], &[1.0; 3], margin);
 /// assert_eq!(OneVsRest::fit(&training)?.dual_coef.dim(), (3, 3));
 /// # Ok::<(), mercer::Error>(())
@@ -90,8 +90,9 @@ impl OneVsRest {
     }
 }
 
-/// Collects the solutions of all classes into one set of support vectors.
-pub(super) fn assemble(members: &[Vec<usize>], solutions: Vec<Solution>) -> Machines {
+/// Collects the solutions of all classes, or of all outputs of a regression, whose rows count as one
+/// class, into one set of support vectors.
+pub(in crate::model) fn assemble(members: &[Vec<usize>], solutions: Vec<Solution>) -> Machines {
     let used = |at: &usize| solutions.iter().any(|solution| solution.beta[*at] != 0.0);
     let mut n_support = Vec::with_capacity(members.len());
     let mut start = 0;

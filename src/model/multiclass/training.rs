@@ -5,10 +5,10 @@
 use super::nu::{class_weights, highest, lowered};
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::formulation::{Intercept, Loss, normalized, nu_svc, svc};
+use crate::formulation::{Intercept, SvcLoss, normalized, nu_svc, svc};
 use crate::kernel::Kernel;
 use crate::matrix::{KernelMatrix, fair_share};
-use crate::model::checks::{check_lengths, take};
+use crate::model::checks::{check_costs, check_lengths, take};
 use crate::qp::{DualProblem, Monitor, Solution, Solver, Unwatched};
 use crate::simd::threads;
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ const START_SUM: f64 = 1e-6;
 ///
 /// ```
 /// use mercer::{formulation::{Intercept, Loss}, model::Margin};
-/// let margin = Margin::Soft { loss: Loss::Squared, intercept: Intercept::Free };
+/// let margin = Margin::Soft { loss: Loss::Squared.into(), intercept: Intercept::Free };
 /// assert_ne!(margin, Margin::Nu(0.5));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub enum Margin {
     /// By the cost C_i of an error.
     Soft {
         /// How errors are charged.
-        loss: Loss,
+        loss: SvcLoss,
         /// Whether there is a constant term.
         intercept: Intercept,
     },
@@ -80,7 +80,7 @@ impl Posed {
 /// use mercer::{Kernel, Samples, model::{Margin, OneVsOne, Training}};
 /// let (kernel, x) = (Kernel::linear(), ndarray::array![[-1.0], [1.0]]);
 /// let samples = Samples::try_from(x.view())?;
-/// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
+/// let margin = Margin::Soft { loss: Loss::Linear.into(), intercept: Intercept::Free };
 /// let training = Training::new(&kernel, &samples, &[0, 1], &[10.0, 10.0], margin);
 /// let trained = OneVsOne::fit(&training)?;
 /// assert_eq!(trained.dual_coef, ndarray::array![[-0.5, 0.5]]); // positive for class 1
@@ -154,7 +154,7 @@ impl<'a> Training<'a> {
     /// # use mercer::{Kernel, Samples, model::{Margin, OneVsOne, Training}, qp::Adatron};
     /// # let (kernel, x) = (Kernel::linear(), ndarray::array![[-1.0], [1.0]]);
     /// # let samples = Samples::try_from(x.view())?;
-    /// # let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::None };
+    /// # let margin = Margin::Soft { loss: Loss::Linear.into(), intercept: Intercept::None };
     /// let training = Training::new(&kernel, &samples, &[0, 1], &[10.0, 10.0], margin);
     /// let trained = OneVsOne::fit(&training.solver(Adatron::default()))?;
     /// assert!(!trained.histories[0].is_empty());
@@ -197,7 +197,7 @@ impl<'a> Training<'a> {
     /// # use mercer::{Kernel, Samples, model::{Margin, OneVsOne, Training}};
     /// # let (kernel, x) = (Kernel::linear(), ndarray::array![[-1.0], [1.0]]);
     /// # let samples = Samples::try_from(x.view())?;
-    /// # let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
+    /// # let margin = Margin::Soft { loss: Loss::Linear.into(), intercept: Intercept::Free };
     /// let training = Training::new(&kernel, &samples, &[0, 1], &[10.0, 10.0], margin);
     /// let trained = OneVsOne::fit(&training.start(&[-0.5, 0.5]))?;
     /// assert_eq!(trained.reports[0].iterations, 0); // nothing is left to do
@@ -215,13 +215,10 @@ impl<'a> Training<'a> {
     pub(super) fn members(&self) -> Result<Vec<Vec<usize>>> {
         let lengths = [
             ("y", self.labels.len()),
-            ("sample_weight", self.cost.len()),
             ("start", self.start.map_or(self.labels.len(), <[f64]>::len)),
         ];
         check_lengths(self.samples, &lengths)?;
-        if let Some(cost) = self.cost.iter().find(|c| c.is_nan() || **c < 0.0) {
-            return Err(Error::parameter("C", "positive", cost));
-        }
+        check_costs(self.samples, self.cost)?;
         let mut members = vec![Vec::new(); self.classes];
         for (row, &label) in self.labels.iter().enumerate() {
             let Some(rows) = members.get_mut(label) else {

@@ -42,7 +42,7 @@ use pose::Posing;
 /// use mercer::{Kernel, Samples, model::{Margin, Multiclass}, qp::Solver};
 /// let x = ndarray::array![[0.0], [1.0], [5.0], [6.0]];
 /// let samples = Samples::try_from(x.view())?;
-/// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
+/// let margin = Margin::Soft { loss: Loss::Linear.into(), intercept: Intercept::Free };
 /// let left_out = LeaveOneOut::new(&samples).run(&Fit {
 ///     formulation: Formulation::Classifier { margin, multiclass: Multiclass::OneVsOne },
 ///     kernel: Kernel::linear(),
