@@ -13,7 +13,7 @@ PYTHON_SOURCES := README.md $(shell find python -type f ! -name '*.pyc' ! -name 
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo develop test test-rust test-python test-wheel bench sweep torture fuzz sanitize deny clean
+.PHONY: help demo develop test test-rust test-python test-wheel bench sweep torture fuzz sanitize deny audit clean
 .NOTPARALLEL:
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make sanitize the tests of the unsafe parts under the address sanitizer (Linux)"
 	@echo "make deny     licences, advisories and duplicates of the dependencies (cargo-deny);"
 	@echo "              OFFLINE=1 leaves out advisories, whose database has to be fetched"
+	@echo "make audit    advisories by cargo-audit; OFFLINE=1 takes the database that is there"
 	@echo "make develop  an editable release build in .venv, with all that the tests need"
 	@echo "make clean    remove everything that was built"
 
@@ -130,6 +131,9 @@ sanitize:
 OFFLINE ?=
 deny:
 	cargo deny $(if $(OFFLINE),--offline) --locked check $(if $(OFFLINE),licenses bans sources)
+
+audit:
+	cargo audit --deny warnings $(if $(OFFLINE),--no-fetch --stale --no-yanked)
 
 clean:
 	rm -rf $(VENV) target dist .mypy_cache .pytest_cache .ruff_cache .hypothesis mercer-demo.png

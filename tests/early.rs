@@ -1,35 +1,44 @@
-//! Solves that end early, by every limit there is: the point is feasible, and its gap is told.
+//! The Adatron with a linear kernel far from the origin: it ends by every limit, and needs none.
 
 mod common;
 
 use common::clouds;
-use mercer::qp::{Adatron, Solver};
+use mercer::qp::{Adatron, Report, Solver, Status};
 use mercer::{Kernel, OneClassSvm, Svc, Svdd, Svr};
 use std::time::Duration;
 
-/// The linear kernel far from the origin: with Adatron each of these panicked when its time was over.
-#[test]
-fn adatron_far_from_the_origin() {
+/// Trains every machine far from the origin.
+fn reports(solver: Adatron) -> Vec<Report> {
     let (mut x, labels) = clouds(60, 2, 2, 2.0, 1);
     x += 1000.0;
     let target: Vec<f64> = x.rows().into_iter().map(|row| row[0].sin()).collect();
-    let solver = Solver::from(Adatron::new().time_limit(Duration::from_millis(100)));
-    let kernel = Kernel::linear();
-    let svc = Svc::new(kernel.clone())
-        .solver(solver)
-        .fit(x.view(), &labels)
-        .unwrap();
-    eprintln!("{:?}", svc.reports()[0]);
-    let svr = Svr::new(kernel.clone())
-        .solver(solver)
-        .fit(x.view(), &target)
-        .unwrap();
-    eprintln!("{:?}", svr.report());
-    let plane = OneClassSvm::new(kernel.clone())
-        .solver(solver)
-        .fit(x.view())
-        .unwrap();
-    eprintln!("{:?}", plane.report());
-    let sphere = Svdd::new(kernel).solver(solver).fit(x.view()).unwrap();
-    eprintln!("{:?}", sphere.report());
+    let (solver, kernel) = (Solver::from(solver), Kernel::linear());
+    let svc = Svc::new(kernel.clone()).solver(solver);
+    let svr = Svr::new(kernel.clone()).solver(solver);
+    let plane = OneClassSvm::new(kernel.clone()).solver(solver);
+    let sphere = Svdd::new(kernel).solver(solver);
+    vec![
+        svc.fit(x.view(), &labels).unwrap().reports()[0],
+        *svr.fit(x.view(), &target).unwrap().report(),
+        *plane.fit(x.view()).unwrap().report(),
+        *sphere.fit(x.view()).unwrap().report(),
+    ]
+}
+
+/// Each of these panicked when its time was over.
+#[test]
+fn time_that_is_over_is_no_panic() {
+    for report in reports(Adatron::new().time_limit(Duration::ZERO)) {
+        assert_eq!(report.status, Status::TimeLimit);
+        assert!(report.gap > 1e-3, "{}", report.gap);
+    }
+}
+
+/// Rows are centred, or the search for the intercept would crawl.
+#[test]
+fn the_distance_costs_no_epochs() {
+    for report in reports(Adatron::new().max_iterations(2000)) {
+        assert_eq!(report.status, Status::Converged);
+        assert!(report.gap <= 1e-3, "{}", report.gap);
+    }
 }

@@ -3,12 +3,22 @@
 use super::run;
 use crate::error::Error;
 use crate::simd::memory;
-use numpy::{Element, IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{Element, IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 /// What an error calls what is made here.
 const COPY: &str = "a copy of an array";
+
+/// Makes ready what handing arrays over needs: numpy's functions, the type that owns our memory, and the
+/// table of borrows. Each is made under a lock by who needs it first, and a fork at that moment would leave
+/// the lock to a thread that the child does not have.
+pub(super) fn prepare(py: Python) -> PyResult<()> {
+    let array = vec![0.0f64].into_pyarray(py);
+    drop(array.try_readonly()?);
+    drop(array.try_readwrite()?);
+    Ok(())
+}
 
 /// Copies a one-dimensional array of any stride.
 pub(super) fn copy<T: Element + Copy>(array: &PyReadonlyArray1<T>) -> PyResult<Vec<T>> {

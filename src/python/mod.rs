@@ -62,6 +62,8 @@ impl From<Error> for PyErr {
 
 #[pymodule]
 mod _core {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::bayes::{PyRelevance, bayes_point};
     #[pymodule_export]
@@ -97,4 +99,9 @@ mod _core {
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(module: &Bound<PyModule>) -> PyResult<()> {
+        super::arrays::prepare(module.py())
+    }
 }

@@ -4,6 +4,9 @@ use super::exact_sum::exact_sum;
 use super::problem::DualProblem;
 use crate::simd::Real;
 
+/// What is left of a coefficient below this share of it is the rounding of sums and differences.
+pub(super) const ROUNDING: f64 = 4.0 * f64::EPSILON;
+
 /// Coefficients, gradient and bounds, one entry per place: in the order of variables, of positions
 /// or of the places of a block, whose gradient may be in f32.
 #[derive(Clone, Default)]
@@ -78,6 +81,27 @@ impl Coordinates {
             upper: taken(&self.upper, places),
             absolute: taken(&self.absolute, places),
         }
+    }
+
+    /// Returns the same with coefficients on their bounds, or on the kink at zero, that only rounding keeps
+    /// from there: what is free decides on the intercept. Rounding is that of a sum of coefficients as
+    /// large as the largest, or as the variable itself can become.
+    pub fn landed(&self) -> Self {
+        let largest = self.beta.iter().fold(0.0f64, |a, b| a.max(b.abs()));
+        let terms = self.beta.iter().filter(|beta| **beta != 0.0).count();
+        let share = ROUNDING + f64::EPSILON * terms as f64;
+        let mut landed = self.clone();
+        for (i, beta) in landed.beta.iter_mut().enumerate() {
+            let Point { lower, upper, .. } = self.point(i);
+            let kink = (self.absolute[i] > 0.0).then_some(0.0);
+            let ends = [Some(lower), Some(upper), kink];
+            let rounding = share * largest.min(lower.abs().max(upper.abs()));
+            let near = |end: &f64| (*beta - end).abs() <= rounding;
+            if let Some(end) = ends.into_iter().flatten().find(near) {
+                *beta = end;
+            }
+        }
+        landed
     }
 
     /// Returns the coefficients with the sums that those of the start have, where these are fixed, to the
@@ -294,6 +318,31 @@ mod tests {
         );
         assert_eq!(settled(&[1.0, 1.0, -0.75], 0.1), [0.0, 0.75, -0.75]);
         assert_eq!(settled(&[-1.0, -1.0, 0.75], 0.0), [0.25, -1.0, 0.75]);
+    }
+
+    #[test]
+    fn rounding_keeps_no_coefficient_from_its_bound() {
+        let tiny = 4e-16;
+        let at = |beta: &[f64], absolute: f64, upper: f64| {
+            let all = |value: f64| vec![value; beta.len()];
+            Coordinates {
+                beta: beta.to_vec(),
+                gradient: all(0.0),
+                lower: all(0.0 - upper),
+                upper: all(upper),
+                absolute: all(absolute),
+            }
+        };
+        let beta = [-tiny, 0.5, 1.0 - tiny, tiny - 1.0];
+        assert_eq!(at(&beta, 0.1, 1.0).landed().beta, [0.0, 0.5, 1.0, -1.0]);
+        // Zero is nothing special where it is no kink.
+        assert_eq!(at(&beta, 0.0, 1.0).landed().beta, [-tiny, 0.5, 1.0, -1.0]);
+        // Small beside its bounds, but not beside the others.
+        assert_eq!(at(&[tiny, -tiny], 0.1, 1.0).landed().beta, [tiny, -tiny]);
+        let mut light = at(&[tiny, 1.0], 0.1, 1.0);
+        light.upper[0] = 2.0 * tiny;
+        light.lower[0] = 0.0;
+        assert_eq!(light.landed().beta, [tiny, 1.0]);
     }
 
     /// One that may grow without lifting the gap: not the first, which would leave its bound for less.

@@ -1,5 +1,7 @@
 //! Divergence: problems whose objective has no minimum.
 
+use super::report::Status;
+
 /// A problem without bounds is taken for one without a minimum when the margin cannot be wider than
 /// this share of the largest distance from the origin: no data that can be separated at all comes
 /// near it. The margin is where decision values reach the largest of the linear terms, which is 1 for
@@ -9,25 +11,42 @@ const NARROWEST_MARGIN: f64 = 1e-5;
 /// numbers: the square is not far from the largest there is.
 const OUTGROWN: f64 = 1e150;
 
-/// Tells whether the objective seems to have no minimum, from the coefficient, gradient, linear
-/// term and factor of |beta| of each variable, and the largest value of the diagonal.
+/// What curvature has to be above for there to be a minimum.
+#[derive(Clone, Copy)]
+pub(super) struct Floor {
+    /// The largest value of the diagonal; 0 where there is a ridge.
+    pub largest: f64,
+    /// The rounding of the curvature in a direction of length 1; 0 where there is no ridge.
+    pub noise: f64,
+}
+
+/// Tells how to end where the objective seems to have no minimum, from the coefficient, gradient, linear
+/// term and factor of |beta| of each variable.
 ///
 /// Divergence is detected by a certificate: the ray through beta bounds the margin from above. With
 /// A the fall of the linear terms and Q = beta' K beta, the minimum of the objective on this ray is
 /// -A^2 / (2 Q). For a hard margin the minimum of the whole problem is -1/2 |w|^2, so |w| is at
 /// least A / sqrt(Q), and the margin at most s sqrt(Q) / A, where s is the largest linear term.
 ///
-/// With a ridge there is a minimum however narrow the margin, unless rounding has made the kernel
-/// indefinite: `largest` is then to be 0, and Q below 0 is the certificate.
-pub(super) fn diverges(variables: impl Iterator<Item = [f64; 4]>, largest: f64) -> bool {
-    let (mut fall, mut square, mut scale) = (0.0, 0.0, 0.0f64);
+/// With a ridge there is a minimum however narrow the margin, unless the kernel is indefinite: Q below 0
+/// is the certificate. Where rounding alone can have made it so, precision is what is lacking.
+pub(super) fn diverges(variables: impl Iterator<Item = [f64; 4]>, floor: Floor) -> Option<Status> {
+    let (mut fall, mut square, mut scale, mut length) = (0.0, 0.0, 0.0f64, 0.0);
     for [beta, gradient, linear, absolute] in variables {
         fall -= beta * linear + beta.abs() * absolute;
         square += beta * (gradient - linear);
         scale = scale.max(linear.abs() + absolute);
+        length += beta * beta;
     }
-    let overflows = !(fall.is_finite() && square.is_finite());
-    overflows || fall > 0.0 && square <= (NARROWEST_MARGIN * fall / scale).powi(2) * largest
+    if !(fall.is_finite() && square.is_finite()) {
+        return Some(Status::Diverged);
+    }
+    let least = (NARROWEST_MARGIN * fall / scale).powi(2) * floor.largest;
+    let seems = fall > 0.0 && square <= least;
+    seems.then(|| match square <= least - floor.noise * length {
+        true => Status::Diverged,
+        false => Status::Precision,
+    })
 }
 
 /// Tells whether a coefficient is too large to go on with, given the size of the values of the diagonal.
@@ -49,21 +68,35 @@ pub(super) fn largest(diagonal: &[f64]) -> f64 {
 mod tests {
     use super::*;
 
+    const HARD: Floor = Floor {
+        largest: 1.0,
+        noise: 0.0,
+    };
+
+    fn ends(variable: [f64; 4], floor: Floor) -> Option<Status> {
+        diverges([variable].into_iter(), floor)
+    }
+
     #[test]
     fn overflow_is_divergence() {
         let variable = |beta| [beta, 1e200, -1.0, 0.0];
-        assert!(diverges([variable(1e200)].into_iter(), 1.0));
-        assert!(!diverges([variable(1.0)].into_iter(), 1.0));
+        assert_eq!(ends(variable(1e200), HARD), Some(Status::Diverged));
+        assert_eq!(ends(variable(1.0), HARD), None);
     }
 
     #[test]
     fn with_a_ridge_only_a_negative_square_counts() {
         // beta, gradient, linear: K beta is 1e-12 and -1e-12.
         let flat = [1.0, -1.0 + 1e-12, -1.0, 0.0];
-        assert!(diverges([flat].into_iter(), 1.0));
-        assert!(!diverges([flat].into_iter(), 0.0));
+        let ridge = |noise| Floor {
+            largest: 0.0,
+            noise,
+        };
+        assert_eq!(ends(flat, HARD), Some(Status::Diverged));
+        assert_eq!(ends(flat, ridge(0.0)), None);
         let bent = [1.0, -1.0 - 1e-12, -1.0, 0.0];
-        assert!(diverges([bent].into_iter(), 0.0));
+        assert_eq!(ends(bent, ridge(1e-13)), Some(Status::Diverged));
+        assert_eq!(ends(bent, ridge(1e-11)), Some(Status::Precision));
     }
 
     #[test]
@@ -71,7 +104,7 @@ mod tests {
         // K = 1: beta minimises 1/2 beta^2 + linear beta.
         let at_minimum = |linear: f64| [-linear, 0.0, linear, 0.0];
         for linear in [1e-9, 1.0, 1e9] {
-            assert!(!diverges([at_minimum(linear)].into_iter(), 1.0), "{linear}");
+            assert_eq!(ends(at_minimum(linear), HARD), None, "{linear}");
         }
     }
 

@@ -18,7 +18,7 @@ use super::task::Task;
 use crate::matrix::{CachedRows, Precision, Traffic};
 
 /// Standard deviations of the rounding of a sum in f64 that are taken for its bound.
-const DEVIATIONS: f64 = 8.0;
+pub(super) const DEVIATIONS: f64 = 8.0;
 
 /// Variables whose gradient lacks the changes of coefficients since some time: what these were, in the
 /// order of variables.

@@ -254,9 +254,18 @@ fn climb<M: Method>(
     if status != Status::Converged {
         ladder.settle_gap(status)?;
     }
+    if matches!(status, Status::Precision | Status::Diverged) {
+        ladder.settle_descent()?;
+    }
     ladder.settle_objective()?;
     ladder.settle_sums(status)?;
     Ok(ladder.solution(status, rows.evaluations()))
+}
+
+/// A point with its gradient, and the objective there.
+struct Lowest {
+    objective: f64,
+    coordinates: Coordinates,
 }
 
 /// The ladder, and what has been reached on it.
@@ -276,6 +285,8 @@ struct Ladder<'a, 'm> {
     errors: Vec<f64>,
     /// Runs that were begun again in vain.
     attempts: u32,
+    /// The lowest point that a rung has begun with, where rounding may lead uphill.
+    lowest: Option<Lowest>,
     /// A bound of the gap, that of the run before, and the largest error of the gradient found with it.
     gap: f64,
     last_gap: f64,
@@ -305,6 +316,7 @@ impl<'a, 'm> Ladder<'a, 'm> {
             errors: image.errors.clone(),
             doubt: Doubt::new(image.errors, &image.beta),
             attempts: 0,
+            lowest: None,
             gap: f64::INFINITY,
             last_gap: f64::INFINITY,
             error: 0.0,
@@ -407,7 +419,24 @@ impl<'a, 'm> Ladder<'a, 'm> {
         self.state.stale.clear();
         self.exact = true;
         self.complete = true;
+        self.note_lowest();
         Ok(())
+    }
+
+    /// Notes where the rung begins if that is the lowest point so far.
+    fn note_lowest(&mut self) {
+        if !(self.double && self.task.hides_ridge()) {
+            return;
+        }
+        let at = &self.state.coordinates;
+        let objective = self.task.problem.objective(&at.beta, &at.gradient);
+        if (self.lowest.as_ref()).is_none_or(|lowest| objective < lowest.objective) {
+            let coordinates = at.clone();
+            self.lowest = Some(Lowest {
+                objective,
+                coordinates,
+            });
+        }
     }
 
     /// Advances a run until its gap is confirmed, or it is better begun again.
@@ -505,7 +534,7 @@ impl<'a, 'm> Ladder<'a, 'm> {
         let (task, state, errors) = (self.task, self.state, self.errors);
         let Coordinates { beta, gradient, .. } = &state.coordinates;
         let shift = task.shift(beta);
-        let intercepts = intercepts(&state.coordinates, &task.problem.constraint);
+        let intercepts = intercepts(&state.coordinates.landed(), &task.problem.constraint);
         // A gradient that lacks the part of the kernel leaves out 1/2 beta' K beta: bound it.
         let lacking = match self.complete {
             true => 0.0,

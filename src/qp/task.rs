@@ -1,7 +1,8 @@
 //! Task: what all parts of a solve are told.
 
 use super::control::Control;
-use super::divergence::largest;
+use super::divergence::{Floor, largest};
+use super::doubt::DEVIATIONS;
 use super::problem::DualProblem;
 use crate::matrix::KernelMatrix;
 use crate::simd::Real;
@@ -34,11 +35,22 @@ impl Task<'_, '_> {
         !held || self.may_diverge::<f64>()
     }
 
-    /// Returns the largest value of the diagonal for `diverges`, 0 where there is a ridge.
-    pub fn largest_without_ridge(&self) -> f64 {
+    /// Tells whether a ridge holds variables without bounds, but rounding hides it.
+    pub fn hides_ridge(&self) -> bool {
+        self.problem.least_ridge() > 0.0 && self.may_diverge::<f64>()
+    }
+
+    /// Returns what curvature has to be above for there to be a minimum.
+    pub fn floor(&self) -> Floor {
         match self.problem.least_ridge() > 0.0 {
-            true => 0.0,
-            false => largest(self.matrix.diagonal()),
+            true => Floor {
+                largest: 0.0,
+                noise: DEVIATIONS * self.matrix.noise::<f64>(),
+            },
+            false => Floor {
+                largest: largest(self.matrix.diagonal()),
+                noise: 0.0,
+            },
         }
     }
 

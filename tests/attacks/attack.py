@@ -50,6 +50,7 @@ def run(
         raise AssertionError(f"{what} hangs:\n{output}{errors}") from None
     if process.returncode != 0:
         raise AssertionError(f"{what} ended with {process.returncode}:\n{output}{errors}")
+    sys.stderr.write(errors)  # what children that failed have to say
     return json.loads(output.splitlines()[-1])
 
 

@@ -4,6 +4,7 @@ Children are forked while other threads fit and predict, so a lock may be held, 
 a thread that does not exist in the child. Each function returns how many children failed.
 """
 
+import faulthandler
 import os
 import signal
 import sys
@@ -22,8 +23,16 @@ from mercer import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM
 # Python 3.12 warns of exactly what is attempted here.
 warnings.filterwarnings("ignore", category=DeprecationWarning)
 
-#: Seconds after which a child counts as hanging.
+#: Seconds after which a child counts as hanging on a machine with nothing else to do.
 PATIENCE = 60
+
+# Where it hangs is written before it is ended.
+faulthandler.register(signal.SIGALRM, chain=True)
+
+
+def _patience():
+    """Return how long a child may take on a machine as busy as this one is now."""
+    return round(PATIENCE * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 def _rows(n_rows=400, n_columns=5, seed=0):
@@ -34,12 +43,13 @@ def _rows(n_rows=400, n_columns=5, seed=0):
 
 def _child(work):
     """Fork a child that does the work, and return its process id."""
+    limit = _patience()
     child = os.fork()
     if child:
         return child
     status = 1
     try:
-        signal.alarm(PATIENCE)  # ends the child, whatever it waits for
+        signal.alarm(limit)  # ends the child, whatever it waits for
         work()
         status = 0
     except BaseException:
@@ -163,6 +173,25 @@ def imported_by_first_calls():
     return sorted(set(sys.modules) - before)
 
 
+def looked_up_by_first_calls():
+    """Make the first calls of the process; return what they look for in numpy and do not find.
+
+    Rust's numpy keeps its borrows there. Who looks for them first makes them, and holds a lock
+    meanwhile, which a fork would leave locked in the child.
+    """
+    names = []
+
+    def note(name):
+        names.append(name)
+        raise AttributeError(name)
+
+    name = "numpy._core" if "numpy._core" in sys.modules else "numpy.core"
+    sys.modules[f"{name}.multiarray"].__getattr__ = note
+    X, y = _rows(300)
+    SVC().fit(X, y).predict(X)
+    return names
+
+
 def inside_kernel():
     """Fork inside a callable kernel: a child that ends, and one that returns into the fit."""
     X, y = _rows(1500)
@@ -173,7 +202,7 @@ def inside_kernel():
             state["forks"] = 1
             state["failed"] += _failed([_child(lambda: SVC().fit(X, y).predict(X))])
             if not os.fork():
-                signal.alarm(PATIENCE)
+                signal.alarm(_patience())
                 state["is_child"] = True
         return A @ B.T
 

@@ -144,8 +144,9 @@ def test_steps_to_the_top_need_the_fewest_epochs(seed, C, fit_intercept):
 @pytest.mark.parametrize("machine", [SVC, SVR, OneClassSVM, SVDD])
 def test_eta_out_of_range_is_refused(machine, eta):
     X, y = load_sonar(return_X_y=True)
-    with pytest.raises(ValueError, match="eta must be above 0 and below 2"):
+    with pytest.raises(ValueError, match="eta must be above 0 and below 2") as caught:
         machine(solver="adatron", eta=eta).fit(X, y)
+    assert str(caught.value).count("eta must be") == 1
 
 
 def test_solver_is_one_of_two():

@@ -404,9 +404,12 @@ def test_exceptions_of_a_callable_are_left_alone(estimator, error):
     def function(A, B):
         raise error
 
+    model = estimator(kernel=function)
     with pytest.raises(type(error)) as caught:
-        estimator(kernel=function).fit(X, Y)
+        model.fit(X, Y)
     assert caught.value is error
+    learned = [name for name in vars(model) if name.endswith("_")]
+    assert not learned, "what is learned is set when the fit has succeeded"
     # And nothing is left broken.
     assert SVC().fit(X, Y).score(X, Y) == 1.0
 

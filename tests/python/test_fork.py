@@ -39,6 +39,10 @@ def test_calls_import_nothing():
     assert run("forks", "imported_by_first_calls") == []
 
 
+def test_calls_make_nothing_under_a_lock():
+    assert run("forks", "looked_up_by_first_calls") == []
+
+
 def test_fork_inside_a_kernel():
     assert failed("inside_kernel") == 0
 

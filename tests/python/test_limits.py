@@ -157,6 +157,35 @@ def test_max_time_of_every_machine(model):
     _assert_feasible(model, len(y))
 
 
+@pytest.mark.parametrize("estimator", [NuSVC, OneClassSVM, SVDD])
+def test_the_gap_is_told_where_there_was_no_time_at_all(hard, estimator):
+    X, y = hard
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = estimator(gamma=0.1, max_time=1e-9).fit(X, y)
+    assert model.report_.status == "time_limit"
+    assert model.report_.gap > model.tol
+    if estimator is NuSVC:
+        return  # of which coefficients are divided by the margin, whatever that is
+    beta = np.zeros(len(X))
+    beta[model.support_] = model.dual_coef_[0]
+    gradient = kernel_matrix("rbf", X, X, gamma=0.1) @ beta
+    gap = gradient[beta > 0.0].max() - gradient[beta < beta.max()].min()
+    assert 0.0 < gap <= model.report_.gap
+
+
+def test_converged_means_that_the_gap_is_at_most_tol():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(8000, 30)), rng.integers(0, 2, 8000)
+    model = SVC(C=100).fit(X, y)
+    assert model.report_.status == "converged"
+    beta = np.zeros(8000)
+    beta[model.support_] = model.dual_coef_[0]
+    descent = 2.0 * y - 1.0 - model.decision_function(X)
+    gap = descent[beta < 100.0 * y].max() - descent[beta > 100.0 * (y - 1)].min()
+    assert gap <= model.report_.gap + 1e-9
+    assert model.report_.gap <= 1e-3
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_time_enough_does_not_warn(hard, estimator):
     for max_time in (60.0, 1e300):

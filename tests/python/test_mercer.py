@@ -65,12 +65,27 @@ def test_what_is_not_symmetric():
 def test_the_warning_of_a_fit_that_diverges_has_the_verdict():
     X = _rows(60)
     y = np.roll((X[:, 0] > 0).astype(int), 7)  # which a plane does not separate
-    sentence = "support vectors the kernel is positive semi-definite"
+    sentence = "the kernel is positive semi-definite"
     with pytest.warns(ConvergenceWarning, match=sentence):
         model = SVC(kernel=Linear(), C=np.inf).fit(X, y)
     assert model.report_.status == "diverged"
-    model._fit_kernel = Sigmoid(gamma=1.0, coef0=-1.0)
-    assert "the kernel is not positive semi-definite" in model._verdict()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("given", ["precomputed", "callable"])
+def test_the_warning_says_that_a_kernel_is_indefinite(given, loss):
+    signs = np.array([1.0, -1.0] * 5)
+    C = np.inf if loss == "hinge" else 1e3
+    model = SVC(kernel="precomputed", C=C, loss=loss)
+    rows = np.diag(signs)
+    if given == "callable":
+        model.set_params(kernel=lambda A, B: np.where(A == B.T, signs[A.astype(int)], 0.0))
+        rows = np.arange(10.0)[:, np.newaxis]
+    sentence = "the kernel is not positive semi-definite: eigenvalues go from -1 to 1"
+    with pytest.warns(ConvergenceWarning, match=sentence) as caught:
+        model.fit(rows, np.arange(10) % 2)
+    assert model.report_.status == "diverged"
+    assert not any("Scaler" in str(warning.message) for warning in caught)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])

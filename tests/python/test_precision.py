@@ -127,8 +127,27 @@ def test_rounding_that_makes_a_kernel_indefinite():
     model = SVR(kernel=kernel, C=0.09, loss="squared_epsilon_insensitive", epsilon=0.0, tol=1e-7)
     with pytest.warns(ConvergenceWarning):
         model.set_params(max_time=60.0).fit(X, y)
-    assert model.report_.status in ("diverged", "precision")
+    assert model.report_.status == "precision"
     assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("seed", "scale", "C"), [(1, 1e17, 0.08), (19, 4.5e20, 3.4), (3, 2e20, 55.0)]
+)
+@pytest.mark.parametrize("given", ["kernel", "precomputed"])
+def test_a_ridge_that_rounding_hides_is_a_matter_of_precision(seed, scale, C, given):
+    """The kernel is positive semi-definite: nothing diverges, and no step leads uphill."""
+    rng = np.random.default_rng(seed)
+    X = 30.0 + rng.normal(size=(24, 2))
+    y = rng.integers(0, 2, 24)
+    kernel = scale / np.abs(X @ X.T).max() ** 2 * Polynomial(gamma=1.0, coef0=0.0, degree=2)
+    model = SVC(kernel=kernel, C=C, loss="squared_hinge", max_time=60.0)
+    if given == "precomputed":
+        model.set_params(kernel="precomputed")
+    with pytest.warns(ConvergenceWarning, match="float64 is too coarse.*is positive semi-definite"):
+        model.fit(kernel(X) if given == "precomputed" else X, y)
+    assert model.report_.status == "precision"
+    assert model.report_.objective <= 0.0  # that of the start
 
 
 @pytest.mark.parametrize("solver", ["smo", "adatron"])
@@ -160,3 +179,14 @@ def test_the_objective_after_divergence():
     signs = 2.0 * y - 1.0
     objective = beta @ K @ beta / 2 + beta @ beta / (4.0 * 83.0) - signs @ beta
     assert abs(model.report_.objective - objective) <= 1e-6 * _terms(beta, K, signs)
+
+
+def test_rounding_that_keeps_a_coefficient_from_its_bound_does_not_decide_on_the_intercept():
+    """All coefficients are at their bounds, one but for rounding: the middle is the intercept."""
+    K = np.diag([1.0, 1.5, 1.2, 0.9])
+    weight = np.array([0.1, 0.2, 0.3 / 2, 0.3 / 2])
+    model = SVC(kernel="precomputed", C=0.01).fit(K, [0, 0, 1, 1], sample_weight=weight)
+    f = K[:, model.support_] @ model.dual_coef_[0]
+    above, below = 1.0 - f[2:], -1.0 - f[:2]  # what the intercept may be is between these
+    middle = (above.min() + below.max()) / 2
+    assert model.intercept_[0] == pytest.approx(middle, abs=1e-6)

@@ -4,11 +4,14 @@ Everything that a child does must come out as in the parent, bit by bit, and end
 ends itself after a while and is a failure.
 """
 
+import faulthandler
 import multiprocessing
 import os
 import signal
+import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -71,23 +74,33 @@ def _same(answers: list[Any], expected: list[Any]) -> bool:
 def _fork(work: Job, expected: list[Any], depth: int = 1) -> str:
     """Fork, work in the child, and return what is wrong, '' if nothing."""
     limit = round(_PATIENCE * patience())
-    child = os.fork()
-    if child == 0:
-        signal.alarm(limit)  # its default action ends even a child that waits for a lock
-        status = 3
-        try:
-            right = _same(work(), expected) and (depth == 1 or not _fork(work, expected, depth - 1))
-            status = 0 if right else 2
-        finally:
-            os._exit(status)
-    _, status = os.waitpid(child, 0)
+    with tempfile.TemporaryFile() as file:
+        child = os.fork()
+        if child == 0:
+            # Where it hangs is written before it is ended, even if it waits for a lock.
+            faulthandler.register(signal.SIGALRM, file, chain=True)
+            signal.alarm(limit)
+            status = 3
+            try:
+                right = _same(work(), expected)
+                wrong = _fork(work, expected, depth - 1) if right and depth > 1 else ""
+                file.write(wrong.encode())
+                status = 0 if right and not wrong else 2
+            except BaseException:
+                file.write(traceback.format_exc().encode())
+            finally:
+                file.flush()
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        file.seek(0)
+        told = file.read().decode(errors="replace")
     if os.WIFSIGNALED(status):
         ended_by = os.WTERMSIG(status)
         if ended_by == signal.SIGALRM:
-            return f"the child hung for {limit} s"
+            return f"the child hung for {limit} s:\n{told}"
         return f"the child was ended by signal {ended_by}"
-    code = os.WEXITSTATUS(status)
-    return {0: "", 2: "the child had other answers"}.get(code, "the child raised an exception")
+    words = {0: "", 2: f"the child had other answers: {told}"}
+    return words.get(os.WEXITSTATUS(status), f"the child raised an exception:\n{told}")
 
 
 def _in_pool(work: Job, expected: list[Any]) -> str:

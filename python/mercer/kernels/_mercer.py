@@ -55,7 +55,7 @@ class MercerCheck:
     witness: NDArray[np.float64] | None
 
 
-def check(kernel: Kernel | Callable[[Any, Any], Any], X: RowsLike) -> MercerCheck:
+def check(kernel: Kernel | Callable[[Any, Any], Any] | str, X: RowsLike) -> MercerCheck:
     """Check Mercer's condition for a kernel on a sample.
 
     Parameters

@@ -171,7 +171,7 @@ def sigma_path(
     for width in widths:
         machine.set_params(kernel=RBF(sigma=float(width)))
         _train(machine, X, labels, start)
-        machine._warn_unless_converged(stacklevel=3)
+        machine._warn_unless_converged(X, stacklevel=3)
         squared_radius = 1.0
         if radius == "svdd":
             sphere = SVDD(kernel=machine.kernel, nu=1.0 / len(labels), **settings).fit(X)

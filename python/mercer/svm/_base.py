@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,7 +25,6 @@ from mercer._data import (
     joined,
     length,
     sparse_as_configured,
-    take_rows,
 )
 from mercer._params import (
     check_bool,
@@ -49,6 +48,9 @@ from mercer.svm._sources import KernelFunction, KernelSource, Prediction, Traini
 from mercer.svm._state import CoreForm, freeze, real_numbers, whole_numbers
 from mercer.svm._types import Multiclass
 from mercer.svm._verbose import ProgressLine
+
+if TYPE_CHECKING:
+    from mercer.kernels import MercerCheck
 
 __all__ = ["BaseKernelMachine", "Problem"]
 
@@ -186,7 +188,7 @@ class BaseKernelMachine(KernelParameters):
         names = (*results, "_fit_names")
         # Parameters may have been set meanwhile.
         self.__dict__ = {**self._without_fit(), **results, "_fit_names": names}
-        other._warn_unless_converged(stacklevel=4)
+        other._warn_unless_converged(data[0], stacklevel=4)
         return self
 
     def _fit(self, *data: Any) -> None:
@@ -311,24 +313,13 @@ class BaseKernelMachine(KernelParameters):
     def _set_results(self, fit: FitLike) -> None:
         """Set the attributes that not all machines have."""
 
-    def _warn_unless_converged(self, stacklevel: int) -> None:
-        """Warn whoever is so many calls up the stack if the solver did not converge."""
+    def _warn_unless_converged(self, X: RowsLike, stacklevel: int) -> None:
+        """Warn whoever is so many calls up the stack if the solver did not converge on `X`."""
         status = self.report_.status
         if status == "converged":
             return
-        if status == "diverged":
-            message = (
-                "Solver diverged: the coefficients grow without bound. Either the kernel is not "
-                "positive semi-definite, or, with C=inf, it cannot separate the classes without "
-                f"errors.{self._verdict()} Use another kernel or a finite C. The model can be used "
-                "but is not optimal."
-            )
-        elif status == "precision":
-            message = (
-                f"Solver cannot reach tol={self.tol:g}: at this scale float64 is too coarse. The "
-                f"gap is at most {self.report_.gap:.3g}.{self._verdict()} Consider pre-processing "
-                "your data with StandardScaler or MinMaxScaler, a smaller C or a larger tol."
-            )
+        if status in ("diverged", "precision"):
+            message = self._limits_of_numbers(self._mercer_check(X))
         else:
             limit = "max_time" if status == "time_limit" else "max_iter"
             message = (
@@ -339,19 +330,40 @@ class BaseKernelMachine(KernelParameters):
             )
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel)
 
-    def _verdict(self) -> str:
-        """Return what Mercer's condition on a few support vectors says, as a sentence."""
+    def _limits_of_numbers(self, found: "MercerCheck") -> str:
+        """Return what to say of a fit that diverged, or that float64 is too coarse for."""
+        kind = "is" if found.positive else "is not"
+        verdict = (
+            f"On a sample of the rows the kernel {kind} positive semi-definite: eigenvalues go "
+            f"from {found.smallest:.3g} to {found.largest:.3g}."
+        )
+        if self.report_.status == "diverged":
+            return (
+                "Solver diverged: the coefficients grow without bound. Either the kernel is not "
+                "positive semi-definite, or, with C=inf, it cannot separate the classes without "
+                f"errors. {verdict} Use another kernel or a finite C. The model can be used but is "
+                "not optimal."
+            )
+        advice = (
+            "Consider pre-processing your data with StandardScaler or MinMaxScaler, a smaller C "
+            "or a larger tol."
+        )
+        if not found.positive:
+            advice = "Use a kernel that is positive semi-definite, a smaller C or a larger tol."
+        return (
+            f"Solver cannot reach tol={self.tol:g}: at this scale float64 is too coarse. The gap "
+            f"is at most {self.report_.gap:.3g}. {verdict} {advice}"
+        )
+
+    def _mercer_check(self, X: RowsLike) -> "MercerCheck":
+        """Check Mercer's condition on a few of the rows trained on, support vectors first."""
         from mercer.kernels import check  # which knows this module
 
-        if isinstance(self._fit_kernel, str) or not len(self.support_):
-            return ""
-        sample = np.arange(min(len(self.support_), _SAMPLE))
-        found = check(self._fit_kernel, take_rows(self.support_vectors_, sample))
-        kind = "is" if found.positive else "is not"
-        return (
-            f" On {len(sample)} support vectors the kernel {kind} positive semi-definite: "
-            f"eigenvalues go from {found.smallest:.3g} to {found.largest:.3g}."
-        )
+        source = source_of(self._fit_kernel)
+        X = source.check(self, X, reset=False)
+        others = np.setdiff1d(np.arange(self.shape_fit_[0] or 0), self.support_)
+        sample = np.concatenate([self.support_, others])[:_SAMPLE]
+        return check(self._fit_kernel, source.rows(X, sample))
 
     # Prediction: only on snapshots
 

@@ -199,8 +199,8 @@ impl<T: Precision> Sweeps<'_, '_, T> {
             if self.state.iterations >= max_epochs {
                 return Ok(Outcome::GaveUp(Status::MaxIterations));
             }
-            if self.diverges() {
-                return Ok(Outcome::GaveUp(Status::Diverged));
+            if let Some(status) = self.diverges() {
+                return Ok(Outcome::GaveUp(status));
             }
             if self.noise() > NOISE_SHARE * gap.max(tolerance) {
                 return Ok(Outcome::TooNoisy);
@@ -319,17 +319,17 @@ impl<T: Precision> Sweeps<'_, '_, T> {
         }
     }
 
-    /// Tells whether the objective seems to have no minimum.
-    fn diverges(&self) -> bool {
+    /// Tells how to end if the objective seems to have no minimum.
+    fn diverges(&self) -> Option<Status> {
         let (problem, state) = (self.task.problem, &self.state);
         if !self.task.may_be_unbounded() || !state.iterations.is_multiple_of(EPOCHS_BEFORE_LOOK) {
-            return false;
+            return None;
         }
         let all = (0..state.coordinates.len()).map(|i| {
             let point = state.coordinates.point(i);
             let linear = problem.linear[i];
             [point.beta, point.gradient, linear, point.absolute]
         });
-        diverges(all, self.task.largest_without_ridge())
+        diverges(all, self.task.floor())
     }
 }

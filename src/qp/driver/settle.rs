@@ -42,6 +42,25 @@ impl Ladder<'_, '_> {
         Ok(())
     }
 
+    /// Goes back to the lowest point that a rung has begun with if rounding has led uphill from there.
+    pub(super) fn settle_descent(&mut self) -> Result<()> {
+        let Some(lowest) = self.lowest.take() else {
+            return Ok(());
+        };
+        let (task, beta) = (self.task, &self.state.coordinates.beta);
+        let all: Vec<u32> = (0..beta.len() as u32).collect();
+        let exact = unless_stopped(exact_gradient(task, beta, &all, &|| task.control.stop()))?;
+        let objective = exact.map(|gradient| task.problem.objective(beta, &gradient));
+        if objective.is_none_or(|objective| objective <= lowest.objective) {
+            return Ok(());
+        }
+        self.error = rounding(task, &lowest.coordinates.beta);
+        self.errors.fill(self.error);
+        self.gap = bounded_gap(task.problem, &lowest.coordinates, &self.errors);
+        self.state.coordinates = lowest.coordinates;
+        Ok(())
+    }
+
     /// Computes the gradient of the support vectors again where its error makes the objective
     /// doubtful. If that is stopped, the objective is left as it is: the solution is not.
     ///
@@ -80,11 +99,11 @@ impl Ladder<'_, '_> {
         Ok(())
     }
 
-    /// Takes off what the roundings of many steps have made of the sums, if that leaves the gap where it
-    /// has to be.
+    /// Takes off what the roundings of many steps have made of coefficients at bounds and of the sums, if
+    /// that leaves the gap where it has to be.
     pub(super) fn settle_sums(&mut self, status: Status) -> Result<()> {
         let problem = self.task.problem;
-        let moved = self.state.coordinates.with_sums_of(problem);
+        let moved = self.state.coordinates.landed().with_sums_of(problem);
         let beta = &self.state.coordinates.beta;
         let changes: Vec<f64> = moved.iter().zip(beta).map(|(a, b)| a - b).collect();
         if changes.iter().all(|change| *change == 0.0) {

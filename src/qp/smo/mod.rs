@@ -120,6 +120,14 @@ impl Method for Smo {
     }
 }
 
+/// What came of a block.
+enum Solved {
+    /// So many steps; none if rounding hides the violation.
+    Steps(u64),
+    /// After so many the coefficients would be too large to go on with; none was taken.
+    Outgrown(u64),
+}
+
 /// The outer loop and where it is.
 struct Blocks<'a, 'm, T> {
     settings: &'a Smo,
@@ -179,7 +187,7 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
             single &= tolerance > RESOLVED * f32::ROUNDOFF * thresholds.size().max(1.0);
             let target = (BEYOND * tolerance).max(INNER_SHARE * gap);
             let inner = size.inner(single);
-            let steps = self.solve_block(inner, target, self.budget(size.cap()))?;
+            let steps = self.solve_in_bounds(inner, target, self.budget(size.cap()))?;
             if steps == 0 {
                 // Rounding hides the violation from the block.
                 match (inner == Inner::Single, size_of::<T>()) {
@@ -229,29 +237,34 @@ impl<T: Precision> Blocks<'_, '_, T> {
         if self.patience.is_some_and(|steps| self.iterations >= steps) {
             return Ok(Some(Outcome::TooSlow));
         }
-        if self.task.may_be_unbounded() && self.diverges() {
-            return Ok(Some(Outcome::GaveUp(Status::Diverged)));
+        if let Some(status) = self.diverges() {
+            return Ok(Some(Outcome::GaveUp(status)));
         }
-        if size_of::<T>() == 8 {
+        // In f64 only where a ridge is as small as the rounding of kernel values: there the solver would
+        // follow that for ever.
+        if size_of::<T>() == 8 && !self.task.hides_ridge() {
             return Ok(None);
         }
         let watch = Stopwatch::start();
         let order = self.rows.order();
-        let hidden = self.noise.hides(gap, self.task, &self.variables, order);
+        let hidden = (self.noise).hides::<T>(gap, self.task, &self.variables, order);
         self.phases.kernel += watch.seconds();
         // The inactive gradients are not needed: the next rung computes all of them.
         Ok(hidden?.then_some(Outcome::TooNoisy))
     }
 
-    /// Tells whether the objective seems to have no minimum.
-    fn diverges(&self) -> bool {
+    /// Tells how to end if the objective seems to have no minimum.
+    fn diverges(&self) -> Option<Status> {
+        if !self.task.may_be_unbounded() {
+            return None;
+        }
         let Variables { coordinates, .. } = &self.variables;
         let active = (0..self.variables.active).map(|at| {
             let variable = self.rows.order().variable(at) as usize;
             let (linear, point) = (self.task.problem.linear[variable], coordinates.point(at));
             [point.beta, point.gradient, linear, point.absolute]
         });
-        diverges(active, self.task.largest_without_ridge())
+        diverges(active, self.task.floor())
     }
 
     /// Chooses the next block.
@@ -309,13 +322,26 @@ impl<T: Precision> Blocks<'_, '_, T> {
         Ok(())
     }
 
+    /// Solves the sub-problem of the block as `solve_block` does, but ends while numbers can still tell
+    /// whether it has a minimum. Returns the number of steps.
+    fn solve_in_bounds(&mut self, inner: Inner, target: f64, max_iterations: u64) -> Polled<u64> {
+        let mut end = max_iterations;
+        loop {
+            match self.solve_block(inner, target, end)? {
+                Solved::Outgrown(steps) if steps > 1 => end = self.iterations + steps / 2,
+                Solved::Outgrown(_) => return Ok(0),
+                Solved::Steps(steps) => return Ok(steps),
+            }
+        }
+    }
+
     /// Solves the sub-problem of the block until its gap is at most `target` or
     /// there have been `max_iterations` steps in all. Then fetches the rows of the coefficients that
-    /// changed, and only those, and updates the gradient with them. Returns the number of steps.
+    /// changed, and only those, and updates the gradient with them.
     ///
     /// A block that is stopped counts as far as it came, if the rows it needs are there. Otherwise
     /// nothing has changed.
-    fn solve_block(&mut self, inner: Inner, target: f64, max_iterations: u64) -> Polled<u64> {
+    fn solve_block(&mut self, inner: Inner, target: f64, max_iterations: u64) -> Polled<Solved> {
         let control = self.task.control;
         let order = self.rows.order();
         let members = Members::new(&self.working_set.variables, &self.variables, order);
@@ -356,11 +382,11 @@ impl<T: Precision> Blocks<'_, '_, T> {
         self.phases.inner += watch.seconds_beside(self.rows.kernel_time().as_secs_f64());
         let steepest = largest_size(&self.variables.diagonal);
         if beta.iter().any(|&beta| has_outgrown(beta, steepest)) {
-            return Ok(0); // no step was taken
+            return Ok(Solved::Outgrown(steps));
         }
         self.apply(&members, beta)?;
         self.iterations += steps;
-        solved.map(|()| steps)
+        solved.map(|()| Solved::Steps(steps))
     }
 
     /// Gives the members of a block new coefficients and updates the gradient. If that is halted,

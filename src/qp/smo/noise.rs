@@ -1,4 +1,4 @@
-//! Noise: whether rows in f32 can still resolve the gap.
+//! Noise: whether rows can still resolve the gap.
 
 use super::variables::Variables;
 use crate::error::Polled;
@@ -6,6 +6,7 @@ use crate::matrix::Order;
 use crate::qp::confirm::{estimated_noise, measured_noise, sample};
 use crate::qp::driver::NOISE_SHARE;
 use crate::qp::task::Task;
+use crate::simd::Real;
 
 /// What was measured of the rounding noise in the gradient, as a share of the estimate. The estimate
 /// takes all kernel values for as large as the diagonal, which is often far too much.
@@ -20,9 +21,9 @@ impl Default for Noise {
 }
 
 impl Noise {
-    /// Tells whether rows in f32 cannot resolve the gap. Where the estimate says so, the errors of a
+    /// Tells whether rows of type T cannot resolve the gap. Where the estimate says so, the errors of a
     /// sample of the active variables are measured.
-    pub fn hides(
+    pub fn hides<T: Real>(
         &mut self,
         gap: f64,
         task: Task,
@@ -30,7 +31,7 @@ impl Noise {
         order: &Order,
     ) -> Polled<bool> {
         let coordinates = &variables.coordinates;
-        let estimate = estimated_noise::<f32>(task.matrix, &coordinates.beta);
+        let estimate = estimated_noise::<T>(task.matrix, &coordinates.beta);
         if self.share * estimate <= NOISE_SHARE * gap {
             return Ok(false);
         }
@@ -38,7 +39,10 @@ impl Noise {
             .map(|at| (order.variable(at), coordinates.gradient[at]))
             .collect();
         let measured = measured_noise(task, &variables.beta_by_variable(order), &some)?;
-        self.share = measured / estimate;
+        // A gradient that was just computed says nothing about the rows.
+        if measured > 0.0 {
+            self.share = measured / estimate;
+        }
         Ok(measured > NOISE_SHARE * gap)
     }
 }

@@ -19,14 +19,12 @@ mod nested;
 pub(super) mod pairs;
 
 use crate::error::{Polled, Result, Stop};
-use crate::qp::coordinates::{Coordinates, Point};
+use crate::qp::coordinates::{Coordinates, Point, ROUNDING};
 use crate::simd::{Real, memory};
 use std::ops::Range;
 
 /// Numbers handled together in the loops; the block is padded to a multiple.
 const LANES: usize = 16;
-/// What is left of a coefficient below this share of it is the rounding of sums and differences.
-const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
 /// How the second variable of a pair is chosen.
 ///
