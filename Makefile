@@ -120,13 +120,14 @@ fuzz:
 	cd fuzz && for target in $$(cargo fuzz list); do \
 		cargo fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
-# The vectorised loops, the slabs of the cache, the readers of bytes, and what runs all of them.
+# The vectorised loops, the slabs of the cache, the sparse rows of linear machines, the readers of bytes,
+# and what runs all of them.
 HOST = $$(rustc -vV | sed -n 's/^host: //p')
 sanitize: export RUSTC_BOOTSTRAP := 1
 sanitize:
 	RUSTFLAGS="-Zsanitizer=address" cargo test --locked --no-default-features \
 		--target $(HOST) --target-dir target/sanitize \
-		--lib --test cache --test data --test hostile_bytes --test smo
+		--lib --test cache --test data --test hostile_bytes --test linear --test smo
 
 OFFLINE ?=
 deny:

@@ -14,11 +14,8 @@
 
 use super::confirm::estimated_noise;
 use super::problem::DualProblem;
-use super::task::Task;
+use super::task::{DEVIATIONS, Task};
 use crate::matrix::{CachedRows, Precision, Traffic};
-
-/// Standard deviations of the rounding of a sum in f64 that are taken for its bound.
-pub(super) const DEVIATIONS: f64 = 8.0;
 
 /// Variables whose gradient lacks the changes of coefficients since some time: what these were, in the
 /// order of variables.

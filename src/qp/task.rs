@@ -2,10 +2,12 @@
 
 use super::control::Control;
 use super::divergence::{Floor, largest};
-use super::doubt::DEVIATIONS;
 use super::problem::DualProblem;
 use crate::matrix::KernelMatrix;
 use crate::simd::Real;
+
+/// Standard deviations of the rounding of a sum in f64 that are taken for its bound.
+pub(super) const DEVIATIONS: f64 = 8.0;
 
 /// A variable without bounds is held by its ridge alone, which has to be so many times the noise of
 /// kernel values.
