@@ -22,7 +22,7 @@ const SPARSE_FEATURE: f64 = 0.2;
 const READ: f64 = 0.08;
 /// How often the row of a free variable is read again: 3 to 5 times where problems are easy, more where
 /// they are hard.
-const EXPECTED_READS: f64 = 3.0;
+const EXPECTED_READS: f64 = 4.0;
 
 /// Which rows are worth keeping.
 #[derive(Debug)]

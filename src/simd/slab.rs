@@ -27,11 +27,12 @@ pub(crate) const KEPT_BYTES: usize = KEPT * SLAB_BYTES;
 /// Nanoseconds of one thread for a byte of fresh memory, as long as nobody has measured: 0.6 to 2.5 were
 /// under a hypervisor.
 pub(crate) const USUAL_COST: f64 = 0.6;
-/// Bytes at the beginning of a slab in small pages: who keeps a few rows does not pay for huge ones.
-#[cfg(target_os = "linux")]
+/// Bytes at the beginning of the first slab that are in small pages: who keeps a few rows does not pay
+/// for huge ones. Of these, bytes that are touched to see what that costs.
 const SMALL_PAGES: usize = 4 << 20;
-/// Bytes of fresh memory that are touched to see what that costs.
-const PROBE: usize = 256 << 10;
+const FIRST_PROBE: usize = 256 << 10;
+/// The same of other slabs: a huge page. Under a hypervisor the more is taken the more it costs.
+const PROBE: usize = 2 << 20;
 /// Bytes of a small page.
 const PAGE: usize = 4 << 10;
 
@@ -133,14 +134,19 @@ fn mapped(bytes: usize, what: &'static str) -> Result<MmapMut> {
         MmapMut::map_anon(bytes)
     });
     let mut slab = slab.map_err(|_| Error::Memory { what, bytes })?;
+    let first = locked(COST.get()).bytes == 0.0;
+    let (small, touched) = match first {
+        true => (SMALL_PAGES, FIRST_PROBE),
+        false => (0, PROBE),
+    };
     // Advice only: where the system has no huge pages small ones will do.
     #[cfg(target_os = "linux")]
     let _ = slab.advise_range(
         memmap2::Advice::HugePage,
-        SMALL_PAGES,
-        slab.len().saturating_sub(SMALL_PAGES),
+        small,
+        slab.len().saturating_sub(small),
     );
-    probe(&mut slab);
+    probe(&mut slab, touched);
     Ok(slab)
 }
 
@@ -154,9 +160,9 @@ struct Cost {
 static COST: PerProcess<Mutex<Cost>> = PerProcess::new();
 
 /// Touches the pages of a slab that are wanted first, and notes what that costs.
-fn probe(slab: &mut MmapMut) {
+fn probe(slab: &mut MmapMut, bytes: usize) {
     let started = Instant::now();
-    let pages = slab.iter_mut().take(PROBE).step_by(PAGE);
+    let pages = slab.iter_mut().take(bytes).step_by(PAGE);
     let count = pages.map(|byte| *byte = 1).count();
     let mut cost = locked(COST.get());
     cost.nanoseconds += started.elapsed().as_secs_f64() * 1e9;

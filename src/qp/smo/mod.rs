@@ -109,7 +109,7 @@ impl Method for Smo {
             single: Block::default(),
             double: Block::default(),
             noise: Noise::default(),
-            shrinking: Shrinking::new(self.shrinking && matrix.len() > TINY),
+            shrinking: Shrinking::new(self.shrinking && matrix.len() > TINY, matrix.len()),
             iterations: state.iterations,
             phases: state.phases,
             patience: match state.handed_over {
@@ -402,7 +402,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
         for &(at, beta) in &moved {
             variables.move_to(at, beta);
         }
-        self.shrinking.count(moved.len());
+        self.shrinking.count(&changes);
         Ok(())
     }
 
@@ -410,10 +410,12 @@ impl<T: Precision> Blocks<'_, '_, T> {
     fn shrink(&mut self, thresholds: &Thresholds) {
         let (places, kept) = self.variables.shrinking_order(thresholds);
         let gone = places.len() - kept;
-        if self
-            .shrinking
-            .pays(gone, places.len(), self.variables.free())
-        {
+        // How much memory is free must not matter, what the user allows may.
+        let most = match self.settings.cache_bytes {
+            Some(_) => self.rows.capacity(),
+            None => places.len(),
+        };
+        if self.shrinking.pays(gone, places.len(), most) {
             let beta = self.variables.beta_by_variable(self.rows.order());
             self.variables.shrink(&places, kept, beta);
             self.rows.reorder(&places);

@@ -138,12 +138,6 @@ impl Variables {
         (0..self.active).filter(moves).count()
     }
 
-    /// Counts the active variables that are free.
-    pub fn free(&self) -> usize {
-        let ways = self.grow[..self.active].iter().zip(&self.shrink);
-        ways.filter(|(grow, shrink)| grow == shrink).count()
-    }
-
     /// Returns the sum of all coefficients.
     pub fn sum(&self) -> f64 {
         self.coordinates.beta.iter().sum()
