@@ -158,11 +158,8 @@ fn runs_and_threads_change_no_bit() {
             assert!(one.beta == other.beta, "C {c}, {threads} threads");
             assert_eq!(one.intercept.to_bits(), other.intercept.to_bits());
             assert_eq!(one.report.gap.to_bits(), other.report.gap.to_bits());
+            // How many kernel values are computed again depends on the memory at hand.
             assert_eq!(one.report.iterations, other.report.iterations);
-            assert_eq!(
-                one.report.kernel_evaluations,
-                other.report.kernel_evaluations
-            );
         }
     }
 }

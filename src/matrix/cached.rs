@@ -227,20 +227,23 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
     fn choose(&mut self, changes: &[Change], length: usize) -> Vec<bool> {
         let precious = self.source.is_precious();
         // What is at hand and what it costs may differ from fit to fit.
-        let (mut at_hand, fresh) = match self.source.is_repeatable() {
+        let repeatable = self.source.is_repeatable();
+        let (mut at_hand, fresh) = match repeatable {
             true => (self.cache.rows_at_hand(), slab::fresh_cost()),
             false => (0, slab::USUAL_COST),
         };
-        let held = self.held() * self.order.len() * size_of::<T>();
-        self.worth.weigh(held, fresh);
+        let row = self.order.len();
+        self.worth.weigh(self.held() * row * size_of::<T>(), fresh);
         let mut keep = |change: &Change| {
             if precious || self.cache.peek(change.variable).is_some() {
                 return true;
             }
             let worth = self.worth.count(change.variable, length);
-            let keep = change.keep && (worth || at_hand > 0);
-            at_hand -= usize::from(keep && at_hand > 0);
-            keep
+            if !change.keep || at_hand == 0 {
+                return change.keep && (worth || repeatable && self.worth.buys(row, fresh));
+            }
+            at_hand -= 1;
+            true
         };
         changes.iter().map(&mut keep).collect()
     }

@@ -7,11 +7,12 @@
 //! what its memory costs: the rule of those who rent skis until the rent has come up to the price,
 //! which never costs more than twice what the best choice would have.
 //!
-//! What fresh memory costs is measured as it is taken. Nothing but time depends on what is kept: sums
-//! are the same to the last bit.
+//! What fresh memory costs is measured as it is taken, and what was spent on computing rows again goes on
+//! account: the next fit buys memory for it, which then is there for all that follow. Nothing but time
+//! depends on what is kept: sums are the same to the last bit.
 
 use crate::data::Samples;
-use crate::simd::slab;
+use crate::simd::{slab, threads};
 
 /// Nanoseconds of one thread for a value of a Gaussian without features, and for each feature: dense, and
 /// sparse, where products are scattered.
@@ -23,6 +24,9 @@ const READ: f64 = 0.08;
 /// How often the row of a free variable is read again: 3 to 5 times where problems are easy, more where
 /// they are hard.
 const EXPECTED_READS: f64 = 4.0;
+
+/// Threads that make up for one where fresh memory is taken: two were hardly faster than one.
+const TOGETHER: usize = 2;
 
 /// Which rows are worth keeping.
 #[derive(Debug)]
@@ -37,6 +41,8 @@ pub(super) struct Worth {
     shared: bool,
     /// How often a row must have been computed to be kept.
     needed: f32,
+    /// Nanoseconds spent on rows that had been computed before.
+    again: f64,
 }
 
 impl Worth {
@@ -52,13 +58,14 @@ impl Worth {
             bytes,
             shared,
             needed: 0.0,
+            again: 0.0,
         }
     }
 
     /// Weighs anew, when rows of so many bytes are held and fresh memory costs so many nanoseconds a
     /// byte.
     pub fn weigh(&mut self, held: usize, fresh: f64) {
-        let price = fresh * self.bytes as f64 / self.saved;
+        let price = self.price(fresh) / self.saved;
         let at_once = price <= EXPECTED_READS && held < slab::KEPT_BYTES;
         self.needed = match self.shared || at_once {
             true => 0.0,
@@ -66,13 +73,32 @@ impl Worth {
         };
     }
 
+    /// Returns the nanoseconds of all threads for the fresh memory of a value.
+    fn price(&self, fresh: f64) -> f64 {
+        fresh * (self.bytes * threads::width().min(TOGETHER)) as f64
+    }
+
+    /// Takes fresh memory for a row of so many values on account, if that is enough.
+    pub fn buys(&self, values: usize, fresh: f64) -> bool {
+        slab::spend(values as f64 * self.price(fresh))
+    }
+
     /// Counts the computation of so many values of a row, to which a slot of whole length is given if it
     /// is kept. Tells whether it is to be kept from now on.
     pub fn count(&mut self, variable: u32, values: usize) -> bool {
         let part = values as f32 / self.computed.len() as f32;
         let computed = &mut self.computed[variable as usize];
+        if *computed > 0.0 {
+            self.again += values as f64 * self.saved;
+        }
         *computed += part;
         *computed >= self.needed
+    }
+}
+
+impl Drop for Worth {
+    fn drop(&mut self) {
+        slab::save(self.again);
     }
 }
 
@@ -110,11 +136,11 @@ mod tests {
     #[test]
     fn rows_are_kept_at_once_where_the_reads_to_be_expected_pay() -> Result<()> {
         for (features, held, fresh, at_once) in [
-            (50, 0, 0.6, true),
-            (50, slab::KEPT_BYTES, 0.6, false),
+            (100, 0, 0.6, true),
+            (100, slab::KEPT_BYTES, 0.6, false),
             (50, 0, 2.0, false),
             (2, 0, 0.6, false),
-            (2, 0, 0.1, true),
+            (784, 0, 0.6, true),
         ] {
             let mut worth = worth(features)?;
             worth.weigh(held, fresh);

@@ -169,6 +169,28 @@ fn probe(slab: &mut MmapMut, bytes: usize) {
     cost.bytes += (count * PAGE) as f64;
 }
 
+/// Nanoseconds on account for fresh memory.
+static ACCOUNT: PerProcess<Mutex<f64>> = PerProcess::new();
+
+/// Puts nanoseconds that fresh memory would have spared on account, no more than all that is kept costs.
+pub(crate) fn save(nanoseconds: f64) {
+    if nanoseconds > 0.0 {
+        let most = fresh_cost() * KEPT_BYTES as f64;
+        let mut account = locked(ACCOUNT.get());
+        *account = (*account + nanoseconds).min(most);
+    }
+}
+
+/// Takes nanoseconds from the account, if there are so many.
+pub(crate) fn spend(nanoseconds: f64) -> bool {
+    let mut account = locked(ACCOUNT.get());
+    let enough = *account >= nanoseconds;
+    if enough {
+        *account -= nanoseconds;
+    }
+    enough
+}
+
 /// Returns the nanoseconds of one thread for a byte of fresh memory, as they were in this process.
 pub(crate) fn fresh_cost() -> f64 {
     let cost = locked(COST.get());
