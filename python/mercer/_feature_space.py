@@ -82,31 +82,28 @@ class FeatureSpace(KernelParameters):
         """Return rows to project, checked."""
         return source_of(self._fit_kernel).check(self, X, reset=False)
 
-    def _function(
-        self, coefficients: NDArray[np.float64], intercept: NDArray[np.float64], rows: RowsLike
-    ) -> _core.Projection:
-        """Return linear functions in feature space over `rows`, which the model keeps."""
-        n_rows = length(rows) or 0
-        source = source_of(self._fit_kernel)
-        kernel, samples = source.expansion_parts(np.arange(n_rows), rows, (n_rows,))
-        return _core.Projection(kernel, samples, np.ascontiguousarray(coefficients), intercept)
-
     def _project(
-        self, X: RowsLike, function: _core.Projection, n_functions: int
+        self, X: RowsLike, coefficients: NDArray[np.float64], intercept: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Return the values of linear functions for checked rows, block by block."""
-        if n_functions == 0:
+        """Return linear functions in feature space of checked rows, block by block.
+
+        A function has a row of coefficients, of the rows the model keeps, and a constant.
+        """
+        if len(intercept) == 0:
             return np.zeros((length(X) or 0, 0))
+        n_rows = length(self.X_fit_) or 0
+        kernel, samples = self._source().expansion_parts(np.arange(n_rows), self.X_fit_, (n_rows,))
+        function = _core.Projection(kernel, samples, np.ascontiguousarray(coefficients), intercept)
         prediction = Prediction(
             X=X,
             # It decides as an expansion does, and has no classes.
             expansion=cast(_core.Expansion, function),
             support=self._columns,
             support_vectors=self.X_fit_,
-            n_machines=n_functions,
+            n_machines=len(intercept),
             n_threads=thread_count(self.n_jobs),
         )
-        return joined(source_of(self._fit_kernel).decision(prediction))
+        return joined(self._source().decision(prediction))
 
     def _source(self) -> KernelSource:
         return source_of(self._fit_kernel)

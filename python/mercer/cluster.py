@@ -165,8 +165,7 @@ class KernelKMeans(TransformerMixin, ClusterMixin, FeatureSpace):
 
     def _products(self, X: RowsLike) -> NDArray[np.float64]:
         """Return the inner products with the centres."""
-        function = self._function(self.dual_coef_, np.zeros(len(self._norms)), self.X_fit_)
-        return self._project(X, function, len(self._norms))
+        return self._project(X, self.dual_coef_, np.zeros(len(self._norms)))
 
     @documented(FEATURE_SPACE)
     def predict(self, X: RowsLike) -> NDArray[np.int32]:

@@ -175,8 +175,7 @@ class KernelFisherDiscriminant(
     def _coordinates(self, X: RowsLike) -> tuple[RowsLike, NDArray[np.float64]]:
         check_is_fitted(self)
         X = self._check_new(X)
-        function = self._function(self.dual_coef_, self.intercept_, self.X_fit_)
-        return X, self._project(X, function, len(self.intercept_))
+        return X, self._project(X, self.dual_coef_, self.intercept_)
 
     @documented(FEATURE_SPACE)
     def transform(self, X: RowsLike) -> NDArray[Any]:

@@ -87,6 +87,11 @@ impl<'a> Passes<'a> {
         Ok(Passes { matrix, held })
     }
 
+    /// Tells whether the values are held.
+    pub fn are_held(&self) -> bool {
+        self.held.is_some()
+    }
+
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.matrix.len()

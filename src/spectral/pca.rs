@@ -24,6 +24,8 @@ use ndarray::Array2;
 const DENSE_ROWS: usize = 300;
 /// The share of all components from which on the same holds.
 const DENSE_SHARE: usize = 8;
+/// Vectors multiplied in a pass that computes all kernel values again, which takes longer than the products.
+const COMPUTED_BLOCK: usize = 24;
 /// Vectors in a pass beyond those that are wanted, of a solver that does not look whether it is done.
 const OVERSAMPLING: usize = 10;
 /// Negative eigenvalues of this share of the largest are no rounding errors, in f64 and in f32, and
@@ -218,8 +220,11 @@ impl KernelPca {
                 let (values, means) = centred(&matrix, &frame, stop)?;
                 (decompose(&values, rows)?, means, true)
             }
-            Some(wanted) => {
+            Some(mut wanted) => {
                 let passes = Passes::new(&matrix, self.bytes, stop)?;
+                if !passes.are_held() && !wanted.fixed {
+                    wanted.block = wanted.block.max(COMPUTED_BLOCK);
+                }
                 let mut operator = Operator::new(passes, &frame);
                 let mut apply =
                     |vectors: &[f64], count: usize| operator.apply(vectors, count, stop);
@@ -251,7 +256,7 @@ impl KernelPca {
         let wanted = Wanted {
             count,
             // Panels of coefficients hold eight.
-            block: (count.div_ceil(2).clamp(8, 24) / 8) * 8,
+            block: (count.div_ceil(2).clamp(8, 16) / 8) * 8,
             tolerance: self.tolerance,
             passes: self.passes,
             fixed: false,

@@ -12,6 +12,7 @@ from mercer import (
     SVDD,
     NuSVC,
     active,
+    bayes,
     bounds,
     cluster,
     datasets,
@@ -19,6 +20,7 @@ from mercer import (
     discriminant_analysis,
     kernels,
     model_selection,
+    neighbors,
     plots,
     report,
     svm,
@@ -27,7 +29,7 @@ from mercer import (
 ESTIMATORS = [getattr(svm, name) for name in svm.__all__]
 IN_FEATURE_SPACE = [
     getattr(module, name)
-    for module in (active, cluster, decomposition, discriminant_analysis)
+    for module in (active, bayes, cluster, decomposition, discriminant_analysis, neighbors)
     for name in module.__all__
 ]
 FUNCTIONS = [

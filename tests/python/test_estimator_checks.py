@@ -10,9 +10,10 @@ from variants import SQUARED_TUBE
 from mercer import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from mercer.bayes import RVC, RVR, BayesPointClassifier
 from mercer.cluster import KernelKMeans
-from mercer.decomposition import KernelPCA
+from mercer.decomposition import KernelICA, KernelPCA
 from mercer.discriminant_analysis import KernelFisherDiscriminant
 from mercer.kernels import RBF, Linear, MercerMap
+from mercer.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 
 BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 
@@ -68,6 +69,11 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         KernelPCA(n_components=2, kernel="rbf", gamma="scale", eigen_solver="arpack"),
         KernelFisherDiscriminant(),
         KernelFisherDiscriminant(reg=0.1),
+        KernelFisherDiscriminant(n_landmarks=20),
+        KernelNeighborsClassifier(2),
+        KernelNeighborsClassifier(2, weights="distance", kernel="precomputed"),
+        KernelNeighborsRegressor(2, weights="distance"),
+        KernelICA(1, n_basis=5),
         KernelKMeans(n_clusters=2, n_init=50, random_state=0),
     ]
 )

@@ -128,7 +128,66 @@ def test_weights_are_repeated_rows_sparse_is_dense_and_precomputed_too():
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-7, err_msg=name)
 
 
-@pytest.mark.parametrize("options", [{"reg": 0.0}, {"reg": "other"}, {"priors": [1.0, -1.0, 1.0]}])
+@pytest.mark.parametrize("reg", [0.02, "auto"])
+@pytest.mark.parametrize("kernel", [RBF(gamma=0.3), Polynomial(degree=2, gamma=1.0, coef0=1.0)])
+def test_landmarks_that_explain_all_rows_change_nothing(kernel, reg):
+    X, y = _iris()
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    full = KernelFisherDiscriminant(kernel=kernel, reg=reg).fit(X, y, sample_weight=weight)
+    few = KernelFisherDiscriminant(kernel=kernel, reg=reg, n_landmarks=len(y))
+    few.fit(X, y, sample_weight=weight)
+    assert len(few.landmarks_) == len(few.X_fit_) == few.dual_coef_.shape[1]
+    if isinstance(kernel, Polynomial):  # of four features there are fifteen of degree two
+        assert len(few.landmarks_) == 15
+    assert few.reg_ == pytest.approx(full.reg_, rel=1e-6)
+    np.testing.assert_allclose(few.eigenvalues_, full.eigenvalues_, rtol=1e-5)
+    np.testing.assert_allclose(few.transform(X), full.transform(X), rtol=1e-4, atol=1e-4)
+
+
+def test_few_landmarks_are_the_discriminants_of_their_features():
+    X, y = _iris()
+    kernel = RBF(gamma=0.3)
+    model = KernelFisherDiscriminant(kernel=kernel, reg=0.02, n_landmarks=12).fit(X, y)
+    marks = X[model.landmarks_]
+    assert len(np.unique(model.landmarks_)) == 12
+    features = kernel(X, marks) @ np.linalg.inv(np.linalg.cholesky(kernel(marks))).T
+    directions, ratios, _, overall = _reference(features, y, 0.02, np.ones(len(y)))
+    np.testing.assert_allclose(model.eigenvalues_, ratios, rtol=1e-6)
+    expected = (features - overall) @ directions
+    found = model.transform(X)
+    signs = np.sign((found * expected).sum(axis=0))
+    np.testing.assert_allclose(found * signs, expected, rtol=1e-6, atol=1e-6)
+    # Each landmark is the row that those before explain least.
+    left = 1.0 - np.cumsum(features**2, axis=1)
+    np.testing.assert_allclose(left[model.landmarks_[1:], np.arange(11)], left[:, :11].max(axis=0))
+
+
+def test_landmarks_of_sparse_precomputed_and_weightless_rows():
+    X, y = _iris()
+    kernel, weight = RBF(gamma=0.3), (np.arange(len(y)) % 3).astype(float)
+    options = {"reg": 0.02, "n_landmarks": 10}
+    model = KernelFisherDiscriminant(kernel=kernel, **options).fit(X, y, sample_weight=weight)
+    assert (weight[model.landmarks_] > 0.0).all()
+    expected = model.decision_function(X)
+    others = {
+        "sparse": (kernel, sp.csr_array(X)),
+        "precomputed": ("precomputed", kernel(X)),
+        "callable": (lambda A, B: kernel(A, B), X),
+    }
+    for name, (other, rows) in others.items():
+        again = KernelFisherDiscriminant(kernel=other, **options)
+        again.fit(rows, y, sample_weight=weight)
+        found = again.decision_function(rows)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6, err_msg=name)
+    full = KernelFisherDiscriminant(kernel="precomputed", reg=0.02)
+    full.fit(kernel(X), y, sample_weight=weight)
+    plain = KernelFisherDiscriminant(kernel=kernel, reg=0.02).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(full.transform(kernel(X)), plain.transform(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options", [{"n_landmarks": 0}, {"reg": 0.0}, {"reg": "other"}, {"priors": [1.0, -1.0, 1.0]}]
+)
 def test_bad_parameters(options):
     X, y = _iris()
     with pytest.raises((ValueError, TypeError), match=next(iter(options))):

@@ -172,6 +172,8 @@ print(SVC().fit(X[:500], y[:500]).report_.status, flush=True)
         "mercer.SVR(gamma=0.05, C=1e4, tol=1e-9)",
         "mercer.SVC(gamma=0.05, C=1e4, tol=1e-9, solver='adatron')",
         "mercer.OneClassSVM(kernel=lambda A, B: np.exp(-0.05 * (A[:, :1] - B.T[:1]) ** 2))",
+        "mercer.decomposition.KernelPCA(20, kernel='rbf', cache_size=1)",
+        "mercer.cluster.KernelKMeans(50, n_init=1000)",
     ],
 )
 def test_interrupt(model):

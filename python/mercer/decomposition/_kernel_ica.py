@@ -78,14 +78,14 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
     --------
     >>> import numpy as np
     >>> from mercer.decomposition import KernelICA
-    >>> t = np.arange(1000)
-    >>> sources = np.c_[np.sin(0.05 * t), np.sin(0.031 * t)]
-    >>> X = np.c_[
-    ...     np.exp(sources[:, 0]) - np.exp(sources[:, 1]),
-    ...     np.exp(-sources[:, 0]) + np.exp(-sources[:, 1]),
-    ... ]
-    >>> found = KernelICA(2, kernel="poly", degree=5, coef0=1.0).fit_transform(X)
-    >>> likeness = abs(np.corrcoef(found.T, sources.T)[:2, 2:])
+    >>> from scipy.signal import lfilter
+    >>> noise = np.random.default_rng(0).normal(size=(2, 1000))
+    >>> slow, fast = lfilter([1], [1, -1.9, 0.95], noise[0]), lfilter([1], [1, -1.2, 0.9], noise[1])
+    >>> sources = np.array([slow / abs(slow).max(), fast / abs(fast).max()])
+    >>> angle, radius = 0.5 * np.pi * sources[0], sources[1] + 2.0
+    >>> X = np.c_[radius * np.cos(angle), radius * np.sin(angle)]
+    >>> found = KernelICA(2).fit_transform(X)
+    >>> likeness = abs(np.corrcoef(found.T, sources)[:2, 2:])
     >>> bool((likeness.max(axis=0) > 0.98).all())
     True
     """
@@ -173,8 +173,7 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
         """
         check_is_fitted(self)
         X = self._check_new(X)
-        function = self._function(self.dual_coef_, self.intercept_, self.X_fit_)
-        return as_rows(self._project(X, function, len(self.intercept_)), X)
+        return as_rows(self._project(X, self.dual_coef_, self.intercept_), X)
 
     def _basis(self, X: RowsLike, n_basis: int) -> _core.Components:
         """Return the leading components of the rows in feature space."""
@@ -224,9 +223,12 @@ def _sources(signals: NDArray[np.float64], scores: NDArray[np.float64], count: i
 
 def _explained(signals: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the share of the variance of signals that polynomials of others explain."""
-    functions = np.ones((len(by), 1))
-    for column in by.T:
-        powers = np.polynomial.legendre.legvander(column / np.abs(column).max(), _DEGREE)
-        functions = np.concatenate([functions, powers[:, 1:]], axis=1)
+    # Scaled to the range in which Legendre's polynomials are near to orthogonal.
+    powers = [
+        np.polynomial.legendre.legvander(column / np.abs(column).max(), _DEGREE)[:, 1:]
+        for column in by.T
+    ]
+    functions = np.concatenate(powers, axis=1)
     basis, _ = np.linalg.qr(functions - functions.mean(axis=0))
-    return np.minimum(np.square(basis.T @ signals).sum(axis=0) / len(signals), 1.0)
+    shares = np.square(basis.T @ signals).sum(axis=0) / len(signals)
+    return np.asarray(np.minimum(shares, 1.0))

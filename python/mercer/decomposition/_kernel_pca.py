@@ -252,8 +252,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
         """
         check_is_fitted(self)
         X = self._check_new(X)
-        function = self._function(self._coefficients, self._intercept, self.X_fit_)
-        return as_rows(self._project(X, function, len(self._intercept)), X)
+        return as_rows(self._project(X, self._coefficients, self._intercept), X)
 
     def inverse_transform(self, X: MatrixLike, start: MatrixLike | None = None) -> NDArray[Any]:
         """Return points whose projections are near to those given.
