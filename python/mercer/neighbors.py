@@ -327,7 +327,8 @@ class KernelNeighborsClassifier(ClassifierMixin, _KernelNeighbors):
         ndarray of shape (n_queries,)
             The classes.
         """
-        return np.asarray(self.classes_[self._votes(X).argmax(axis=1)])
+        winners = self._votes(X).argmax(axis=1)
+        return np.asarray(self.classes_[winners])
 
     def _votes(self, X: RowsLike) -> NDArray[np.float64]:
         near, weights = self._asked(X)

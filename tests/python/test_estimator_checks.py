@@ -71,7 +71,7 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         KernelFisherDiscriminant(reg=0.1),
         KernelFisherDiscriminant(n_landmarks=20),
         KernelNeighborsClassifier(2),
-        KernelNeighborsClassifier(2, weights="distance", kernel="precomputed"),
+        KernelNeighborsClassifier(2, kernel="precomputed"),
         KernelNeighborsRegressor(2, weights="distance"),
         KernelICA(1, n_basis=5),
         KernelKMeans(n_clusters=2, n_init=50, random_state=0),
