@@ -216,7 +216,8 @@ impl Apart {
             let difference = match (a.peek(), b.peek()) {
                 (None, None) => return apart,
                 (Some(&&(left, x)), Some(&&(right, z))) if left == right => {
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                     x - z
                 }
                 (Some(&&(left, x)), Some(&&(right, _))) if left < right => {
@@ -274,7 +275,8 @@ mod tests {
             .unwrap();
         // The differences as they are stored.
         let apart = [3.0 + near - 3.0, 2e3 + near - 2e3];
-        let kernels: [(Kernel, fn(f64) -> f64); 5] = [
+        type Expected = fn(f64) -> f64;
+        let kernels: [(Kernel, Expected); 5] = [
             (Kernel::linear(), |d| d),
             (Kernel::rbf(0.5), |d| {
                 (-2.0 * (-0.5 * d * d).exp_m1()).sqrt()

@@ -319,7 +319,6 @@ fn random(count: usize, seed: u64) -> Result<Vec<f64>> {
 mod tests {
     use super::super::eigen::symmetric_eigen;
     use super::*;
-    use crate::simd::random::Random;
     use ndarray::Array2;
 
     fn wanted(count: usize, block: usize) -> Wanted {

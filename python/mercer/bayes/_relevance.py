@@ -26,7 +26,7 @@ _TEXTS = {
     **FEATURE_SPACE,
     "fit_intercept": """fit_intercept : bool, default=True
     Whether a constant is among the basis functions.""",
-    "tol": """tol : float, default=1e-6
+    "tol": """tol : float, default=1e-06
     The gain in log marginal likelihood below which to stop.""",
     "max_iter": """max_iter : int, default=10000
     The most steps, each of which changes one precision.""",
