@@ -14,12 +14,17 @@ from sklearn.model_selection import train_test_split
 _DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+def data_folder() -> Path:
+    """Return the folder of the sets that are not bundled, which may be missing."""
+    return Path(os.environ.get("MERCER_DATA", _DATA))
+
+
 def load(name: str, rows: str = "X") -> tuple[np.ndarray, ...]:
     """Read a set that is not bundled: (X, y), or (X_train, y_train, X_test, y_test).
 
     Rows may go by another name in the file than X.
     """
-    path = Path(os.environ.get("MERCER_DATA", _DATA)) / f"{name}.npz"
+    path = data_folder() / f"{name}.npz"
     if not path.is_file():
         sys.exit(f"no data set {path}: set MERCER_DATA to the folder that has {path.name}")
     keys = (rows, "y"), ("X_train", "y_train", "X_test", "y_test")

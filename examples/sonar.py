@@ -2,16 +2,16 @@
 
 Campbell and Cristianini, "Simple learning algorithms for training support vector machines", section
 4.2: a hard margin on half of the 208 echoes gets 92.3% of the others right, 95.2% without an
-intercept; a neural network gets 90.4%. Their halves are balanced by aspect angle; which row is in
-which half is not in the data. Neighbouring rows are alike, so that every other row is a balanced
-half, too; that is easier than a random half, averaged over 20. The width is the best on the rows
-that are tested, as published. Six seconds: python examples/sonar.py [sonar.png]
+intercept; a neural network gets 90.4%. Their halves are balanced by aspect angle: they are the ones
+marked in the original files, and without an intercept they give the published figure. Random
+halves, averaged over 20, are harder. The width is the best on the rows that are tested, as
+published. Six seconds: python examples/sonar.py [sonar.png]
 """
 
 from math import inf
 
 import numpy as np
-from _gallery import mean_errors, picture, table
+from _gallery import data_folder, mean_errors, picture, table
 
 from mercer import SVC
 from mercer.datasets import load_sonar
@@ -22,40 +22,49 @@ INTERCEPT = {"with intercept": True, "without intercept": False}
 PUBLISHED = {"with intercept": 92.3, "without intercept": 95.2}
 
 
-def alternate(machine: SVC, X: np.ndarray, y: np.ndarray) -> float:
-    """Return the mean error where every other row is learned, and the rest, and the reverse."""
-    halves = np.arange(len(y)) % 2 == 0, np.arange(len(y)) % 2 == 1
-    pairs = halves, halves[::-1]
-    return np.mean([1 - machine.fit(X[a], y[a]).score(X[b], y[b]) for a, b in pairs])
+def published_half() -> np.ndarray | None:
+    """Return which rows were learned in the paper, if the file that knows is there."""
+    path = data_folder() / "sonar_published_split.npz"
+    if not path.is_file():
+        return None
+    with np.load(path) as arrays:
+        return arrays["train"]
 
 
 def main() -> None:
     """Print the best accuracies, and draw the errors."""
     X, y = load_sonar(return_X_y=True)
+    half = published_half()
+    splits = ("random halves",) if half is None else ("published halves", "random halves")
     errors = {}
-    splits = "every other row", "random halves"
     for name, intercept in INTERCEPT.items():
         machines = [
             SVC(C=inf, kernel=RBF(sigma=width), fit_intercept=intercept) for width in WIDTHS
         ]
-        errors[name, splits[0]] = np.array([alternate(m, X, y) for m in machines])
-        errors[name, splits[1]] = mean_errors(machines, X, y, train_size=104)[:, 0]
+        errors[name, "random halves"] = mean_errors(machines, X, y, train_size=104)[:, 0]
+        if half is not None:
+            rights = [m.fit(X[half], y[half]).score(X[~half], y[~half]) for m in machines]
+            errors[name, "published halves"] = 1 - np.array(rights)
     table(
         "Sonar, hard margin: right among the half that was not learned, at the best width",
-        ("machine", "published", splits[0], "sigma", splits[1], "sigma"),
+        ("machine", "published", *(word for split in splits for word in (split, "sigma"))),
         [
             *(
-                (name, f"{right}%", *best(errors[name, splits[0]]), *best(errors[name, splits[1]]))
+                (
+                    name,
+                    f"{right}%",
+                    *(word for split in splits for word in best(errors[name, split])),
+                )
                 for name, right in PUBLISHED.items()
             ),
-            ("network, 12 hidden units", "90.4%", "", "", "", ""),
+            ("network, 12 hidden units", "90.4%", *[""] * (2 * len(splits))),
         ],
     )
 
     def draw(figure):
         ax = figure.subplots()
         for (name, split), error in errors.items():
-            style = "o-" if split == splits[0] else "s--"
+            style = "o-" if split == "published halves" else "s--"
             colour = "#2166ac" if name == "with intercept" else "#b2182b"
             ax.plot(WIDTHS, 100 * error, style, ms=4, color=colour, label=f"{split}, {name}")
         ax.axhline(100 - 92.3, color="#2166ac", ls=":", label="published, with intercept")
@@ -63,11 +72,11 @@ def main() -> None:
         ax.set(xscale="log", xlabel="width sigma of the kernel", ylabel="error, other half, %")
         ax.set(xticks=[0.3, 0.5, 1, 2, 3], xticklabels=["0.3", "0.5", "1", "2", "3"], ylim=(0, 36))
         ax.minorticks_off()
-        ax.set_title("Sonar: how hard it is depends on the halves, not on the intercept")
+        ax.set_title("Sonar, hard margin: the published halves are easier than random ones")
         ax.grid(alpha=0.3)
         ax.legend(ncols=2, fontsize=8)
 
-    picture(draw)
+    picture(draw, (13.0, 6.0))
 
 
 def best(errors: np.ndarray) -> tuple[str, str]:

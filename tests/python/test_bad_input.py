@@ -24,6 +24,8 @@ BAD_PARAMETERS = {
     "C": [0.0, -1, np.nan, -np.inf, 10**400, "1", None, [1.0], True],
     "nu": [0.0, -0.1, 1.0 + 1e-9, 2, np.nan, np.inf, "0.5", None, [0.5], True],
     "epsilon": [-0.1, np.nan, np.inf, 10**400, "0.1", None, [0.1], True],
+    "delta": [0.0, -1.0, np.nan, np.inf, "1", None, True],
+    "quantile": [0.0, 1.0, -0.1, np.nan, "0.5", None, True],
     "loss": ["l2", "", "Hinge", "squared", "hinge_squared", None, 1, True],
     "fit_intercept": ["yes", "penalised", "free", None, 0, 1, 1.0],
     "kernel": ["gauss", None, 3, RBF],
@@ -67,7 +69,6 @@ BAD_PARAMETERS = {
             for name in estimator().get_params()
             for value in BAD_PARAMETERS[name]
         ),
-        (SVR, "C", np.inf),
         (NuSVR, "C", np.inf),
         (SVC, "loss", "epsilon_insensitive"),
         (SVR, "loss", "squared_hinge"),
