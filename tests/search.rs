@@ -322,3 +322,56 @@ fn stopping_one_stops_all() {
     };
     assert!(stopped);
 }
+
+#[test]
+fn holding_out_finds_what_fits_without_a_part_find() {
+    for (classes, multiclass) in [
+        (2, Multiclass::OneVsOne),
+        (3, Multiclass::OneVsOne),
+        (3, Multiclass::OneVsRest),
+    ] {
+        let (x, labels) = clouds(420, classes);
+        let samples = Samples::try_from(x.view()).expect("samples");
+        for margin in [
+            Margin::Nu(0.3),
+            Margin::Soft {
+                loss: Loss::Linear,
+                intercept: Intercept::Free,
+            },
+        ] {
+            let formulation = Formulation::Classifier { margin, multiclass };
+            let folds = grid(&formulation, &labels, &[], &[2.0]);
+            let whole = Fit {
+                cost: vec![2.0; labels.len()],
+                asked: vec![],
+                ..folds[0].clone()
+            };
+            let parts: Vec<Vec<usize>> = folds.iter().map(|fit| fit.asked.clone()).collect();
+            let found = Plan::new(&samples).held_out(&whole, &parts).expect("a fit");
+            let alone = Plan::new(&samples).run(&[whole]).remove(0).expect("a fit");
+            let pairs = found
+                .whole
+                .machines
+                .intercept
+                .iter()
+                .zip(&alone.machines.intercept);
+            pairs.for_each(|(a, b)| assert!((a - b).abs() < 2e-4, "{a} is not {b}"));
+            let values = found.values.expect("values");
+            for (fit, fitted) in folds.iter().zip(Plan::new(&samples).run(&folds)) {
+                let expected = fitted.expect("a fit").values;
+                for (&row, expected) in fit.asked.iter().zip(expected.rows()) {
+                    for (machine, expected) in expected.iter().enumerate() {
+                        let value = values[[row, machine]];
+                        // A machine of a pair is not asked for rows of the third class.
+                        let foreign = multiclass == Multiclass::OneVsOne
+                            && classes == 3
+                            && labels[row] == 2 - machine;
+                        assert_eq!(value.is_nan(), foreign);
+                        let allowed = 1e-3 * expected.abs().max(1.0);
+                        assert!(foreign || (value - expected).abs() < allowed);
+                    }
+                }
+            }
+        }
+    }
+}

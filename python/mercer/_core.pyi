@@ -246,6 +246,9 @@ class Settings:
 class Formulation:
     """What to train: a machine with the parameters that only it has."""
 
+    @property
+    def shares(self) -> bool:
+        """Whether `search` knows this machine."""
     @staticmethod
     def svc(
         *,
@@ -383,15 +386,25 @@ def search(
     ],
     settings: Settings,
     *,
-    in_order: bool = False,
     expected: tuple[NDArray[np.float64], Sequence[int]] | None = None,
 ) -> list[SearchFit | None]:
     """Do many fits on the same samples, which share their work; None for one that is not possible.
 
     Each has a formulation, a kernel, targets, costs (zero for rows that are left out), the rows
     whose values are asked for, and settings of its own. Those for all say how many threads there
-    are, how much memory, and who is told how many fits are done. in_order: each fit starts from the
-    solution of the one before.
+    are, how much memory, and who is told how many fits are done.
+    """
+
+def held_out(
+    samples: Samples,
+    fit: tuple[Formulation, Kernel, _Indices, NDArray[np.float64], _Indices, Settings],
+    parts: Sequence[_Indices],
+    settings: Settings,
+) -> tuple[SearchFit, NDArray[np.float64] | None]:
+    """Train a classifier, and with each part of its rows held out.
+
+    Return the values of rows by machines that were trained without them, shape (n, n_machines), NaN
+    for rows never held out and machines of other classes; None if a part cannot be done without.
     """
 
 @final

@@ -143,7 +143,7 @@ def search(search: Any, *, ax: Axes | None = None) -> Axes:
     ax.figure.colorbar(image, ax=ax, label="mean score on the rows held out")
     for axis, name, ticks in ((ax.yaxis, rows, values[0]), (ax.xaxis, columns, values[1])):
         axis.set_label_text(name.rpartition("__")[2])
-        axis.set_ticks(range(len(ticks)), [f"{tick:.3g}" for tick in ticks])
+        axis.set_ticks(range(len(ticks)), [f"{tick:.4g}" for tick in ticks])
     best = np.unravel_index(np.nanargmax(table), table.shape)
     ax.plot(
         best[1],

@@ -188,7 +188,7 @@ impl PyFormulation {
         }
     }
 
-    /// Returns what many fits at once know; an error for a machine that they do not.
+    /// Returns what many fits at once know; an error for a machine that they do not, see `shares`.
     pub fn shared(&self) -> PyResult<search::Formulation> {
         Ok(match &self.0 {
             Formulation::Svc(SvcParameters {
@@ -283,6 +283,12 @@ pub(super) fn check_length(name: &'static str, length: usize, samples: &Samples)
 
 #[pymethods]
 impl PyFormulation {
+    /// Whether many fits at once know this machine.
+    #[getter]
+    fn shares(&self) -> bool {
+        self.shared().is_ok()
+    }
+
     #[staticmethod]
     #[pyo3(signature = (*, loss, intercept, multiclass, start=None))]
     fn svc(

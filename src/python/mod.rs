@@ -85,7 +85,7 @@ mod _core {
     #[pymodule_export]
     use super::samples::{PySamples, is_finite};
     #[pymodule_export]
-    use super::search::{PySearchFit, calibrate, probabilities, search, winners};
+    use super::search::{PySearchFit, calibrate, held_out, probabilities, search, winners};
     #[pymodule_export]
     use super::sequences::{PySequenceKernel, PySequences};
     #[pymodule_export]

@@ -152,13 +152,12 @@ impl Monitor for Many<'_> {
 
 /// Does many fits; `settings` say on how many threads, with how much memory and who is told.
 #[pyfunction]
-#[pyo3(signature = (samples, fits, settings, *, in_order=false, expected=None))]
+#[pyo3(signature = (samples, fits, settings, *, expected=None))]
 pub(super) fn search(
     py: Python,
     samples: &PySamples,
     fits: Vec<Asked>,
     settings: &PySettings,
-    in_order: bool,
     expected: Option<Expected>,
 ) -> PyResult<Vec<Option<PySearchFit>>> {
     let fits: Vec<Fit> = fits.iter().map(unpacked).collect::<PyResult<_>>()?;
@@ -177,10 +176,7 @@ pub(super) fn search(
                 scores: scores.as_ref(),
             };
             let done = |number, fitted: &_| many.one_is_done(number, fitted);
-            let mut plan = Plan::new(samples).bytes(bytes);
-            if in_order {
-                plan = plan.in_order();
-            }
+            let plan = Plan::new(samples).bytes(bytes);
             Ok(plan.monitor(&many).done(&done).run(&fits))
         })?;
     let repack = |found: Result<Fitted>| match found {
@@ -189,6 +185,33 @@ pub(super) fn search(
         Err(_) => Ok(None),
     };
     found.into_iter().map(repack).collect()
+}
+
+/// Trains a classifier, and with each of these parts of its rows held out.
+#[pyfunction]
+pub(super) fn held_out(
+    py: Python,
+    samples: &PySamples,
+    fit: Asked,
+    parts: Vec<Bound<PyAny>>,
+    settings: &PySettings,
+) -> PyResult<(PySearchFit, Option<Py<PyArray2<f64>>>)> {
+    let (fit, samples) = (unpacked(&fit)?, &*samples.0);
+    let parts = parts.iter().map(|part| numbers("parts", part));
+    let parts: Vec<Vec<usize>> = parts.collect::<PyResult<_>>()?;
+    if let Some(row) = parts.iter().flatten().find(|&&row| row >= fit.cost.len()) {
+        return Err(Error::parameter("parts", "numbers of rows", row).into());
+    }
+    let mut solver = settings.solver;
+    let bytes = *solver.cache_bytes_mut();
+    let found = settings.run_many(py, &fit.kernel, samples, 2, |watch| {
+        let plan = Plan::new(samples).bytes(bytes).monitor(watch);
+        plan.held_out(&fit, &parts)
+    })?;
+    let values = found
+        .values
+        .map(|values| run::objects(|| values.into_pyarray(py).unbind()));
+    Ok((PySearchFit::new(py, found.whole)?, values.transpose()?))
 }
 
 #[pyfunction]

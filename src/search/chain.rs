@@ -10,6 +10,7 @@ use ndarray::Array2;
 use std::time::Instant;
 
 /// What is known of the last solution of a machine.
+#[derive(Clone)]
 struct Last {
     places: Places,
     problem: DualProblem,
@@ -34,6 +35,14 @@ impl<'a> Chain<'a> {
             last: Vec::new(),
             bytes,
             monitor,
+        }
+    }
+
+    /// Begins a chain that starts from where this one is.
+    pub fn branch(&self) -> Self {
+        Chain {
+            last: self.last.clone(),
+            ..*self
         }
     }
 
@@ -140,7 +149,7 @@ impl Asked<'_> {
     /// Returns the values: from the image where only their sign is of use and that is certain, else
     /// computed in f64.
     fn values(&self, monitor: &dyn Monitor) -> Result<Vec<f64>> {
-        let scale = self.scale();
+        let scale = scale_of(&self.places.own(self.beta), &self.finished.beta);
         let signs = matches!(self.fit.formulation, Formulation::Classifier { .. });
         let mut values = vec![0.0; self.places.asked.len()];
         let mut open: Vec<(usize, u32)> = Vec::new();
@@ -171,15 +180,14 @@ impl Asked<'_> {
         }
         Ok(values)
     }
+}
 
-    /// Returns what the coefficients were multiplied by to make the machine.
-    fn scale(&self) -> f64 {
-        let own = self.places.own(self.beta);
-        let pairs = own.iter().zip(&self.finished.beta);
-        let largest = pairs.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
-        match largest {
-            Some((before, after)) if *before != 0.0 => after / before,
-            _ => 1.0,
-        }
+/// Returns what coefficients were multiplied by to make a machine of them.
+pub(super) fn scale_of(before: &[f64], after: &[f64]) -> f64 {
+    let pairs = before.iter().zip(after);
+    let largest = pairs.max_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+    match largest {
+        Some((before, after)) if *before != 0.0 => after / before,
+        _ => 1.0,
     }
 }

@@ -141,7 +141,7 @@ impl Part {
 
 /// The problems of all machines of a fit, and the rows of each class.
 pub(super) struct Pose {
-    members: Vec<Vec<usize>>,
+    pub members: Vec<Vec<usize>>,
     pub parts: Vec<Part>,
 }
 
@@ -206,6 +206,14 @@ impl Fit {
             members: Vec::new(),
             parts: vec![Part::Other { rows, problem }],
         })
+    }
+
+    /// Tells whether it has a single machine, of most rows that are not held out.
+    pub(super) fn has_one_machine(&self) -> bool {
+        match self.formulation {
+            Formulation::Classifier { .. } => self.labels.iter().all(|&label| label < 2),
+            _ => true,
+        }
     }
 
     /// Collects the solutions of its problems; returns the width of the tube with them, if it was found.

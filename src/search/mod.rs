@@ -11,6 +11,7 @@
 //! | `chain` | fits on the same rows one after another, from low costs to high |
 //! | `plan` | chains side by side, kernel after kernel |
 //! | `score` | how well a fit does on held-out rows, as soon as it is done |
+//! | `held_out` | the solution for all rows, and the rows of K it needed, for all folds |
 //! | `span` | the face of the full solution, for how far support vectors are from the span of the others |
 //! | `leave_one_out` | the face of the full solution, for all problems that lack one row |
 //!
@@ -20,6 +21,7 @@ mod calibration;
 mod chain;
 mod coupling;
 mod fit;
+mod held_out;
 mod leave_one_out;
 mod plan;
 mod score;
@@ -30,6 +32,7 @@ mod stage;
 
 pub use calibration::Calibration;
 pub use fit::{Fit, Fitted, Formulation};
+pub use held_out::HeldOut;
 pub use leave_one_out::{LeaveOneOut, LeftOut, Sphere};
 pub use plan::Plan;
 pub use sigmoid::Sigmoid;

@@ -1,8 +1,9 @@
 //! Plan: which fits share what, and in which order they are done.
 //!
 //! Fits with the same kernel share its matrix. Those on the same rows make a chain, from low costs to
-//! high: each starts from the solution of the last. Chains are done side by side, each on one thread;
-//! where there are fewer chains than threads, one after another on all of them.
+//! high: each starts from the solution of the last, and the first from that of another fold. Chains are
+//! done side by side, each on one thread; where there are fewer chains than threads, one after another on
+//! all of them.
 
 use super::chain::Chain;
 use super::fit::{Fit, Fitted, Formulation};
@@ -51,7 +52,6 @@ pub struct Plan<'a> {
     bytes: Option<usize>,
     monitor: &'a dyn Monitor,
     done: &'a (dyn Fn(usize, &Result<Fitted>) + Sync),
-    in_order: bool,
 }
 
 impl std::fmt::Debug for Plan<'_> {
@@ -77,7 +77,6 @@ impl<'a> Plan<'a> {
             bytes: None,
             monitor: &Unwatched,
             done: &|_, _| {},
-            in_order: false,
         }
     }
 
@@ -121,20 +120,6 @@ impl<'a> Plan<'a> {
         self
     }
 
-    /// Does fits with the same kernel one after another in the order in which they are given, each
-    /// starting from the solution of the last. That pays for a few fits on almost the same rows.
-    ///
-    /// ```
-    /// # use mercer::{Samples, search::Plan};
-    /// let samples = Samples::try_from(ndarray::array![[1.0]].view())?;
-    /// assert!(Plan::new(&samples).in_order().run(&[]).is_empty());
-    /// # Ok::<(), mercer::Error>(())
-    /// ```
-    pub fn in_order(mut self) -> Self {
-        self.in_order = true;
-        self
-    }
-
     /// Does all fits, on the threads of the current rayon pool, or of one of its own if there is none.
     /// A fit that is not possible has an error; the others do not mind.
     ///
@@ -163,9 +148,23 @@ impl<'a> Plan<'a> {
         results.into_iter().map(result).collect()
     }
 
+    pub(super) fn samples(&self) -> &'a Samples {
+        self.samples
+    }
+
+    /// Returns who watches.
+    pub(super) fn watcher(&self) -> &'a dyn Monitor {
+        self.monitor
+    }
+
+    /// Returns the bytes for kernel values.
+    pub(super) fn budget(&self) -> usize {
+        self.bytes.unwrap_or_else(fair_share)
+    }
+
     /// Does the fits of some kernels.
     fn batch(&self, fits: &[Fit], kernels: &[Vec<usize>]) -> Vec<(usize, Result<Fitted>)> {
-        let bytes = self.bytes.unwrap_or_else(fair_share);
+        let bytes = self.budget();
         let stage = |group: &Vec<usize>| {
             let kernel = &fits[group[0]].kernel;
             Stage::new(kernel, self.samples, bytes / kernels.len(), &|| {
@@ -175,10 +174,6 @@ impl<'a> Plan<'a> {
         let stages: Vec<_> = kernels.iter().map(stage).collect();
         let mut chains: Vec<(usize, Vec<usize>)> = Vec::new();
         for (at, group) in kernels.iter().enumerate() {
-            if self.in_order {
-                chains.push((at, group.clone()));
-                continue;
-            }
             let same = grouped(group.iter().map(|&fit| rows_of(&fits[fit])));
             chains.extend(same.into_iter().map(|chain| {
                 let mut chain: Vec<usize> = chain.into_iter().map(|i| group[i]).collect();
@@ -188,19 +183,17 @@ impl<'a> Plan<'a> {
         }
         let width = threads::width().min(chains.len());
         let each = bytes / width.max(1);
-        let run = |(at, chain): (usize, Vec<usize>)| match &stages[at] {
-            Ok(stage) => self.chain(fits, stage, &chain, each),
-            Err(halt) => chain.iter().map(|&fit| (fit, Err(failure(halt)))).collect(),
-        };
-        let mut found: Vec<(usize, Result<Fitted>)> = if width < threads::width() {
-            chains.into_iter().flat_map(run).collect()
-        } else {
-            threads::pooled(|| {
-                let chains = chains.into_par_iter().with_max_len(1);
-                let serially = |chain| threads::serially(|| run(chain));
-                chains.flat_map_iter(serially).collect()
-            })
-        };
+        let mut found = Vec::with_capacity(fits.len());
+        let mut begun: Vec<(Vec<usize>, Chain)> = Vec::with_capacity(chains.len());
+        for (at, chain) in chains {
+            match &stages[at] {
+                Ok(stage) => begun.push((chain, Chain::new(stage, each, self.monitor))),
+                Err(halt) => found.extend(chain.iter().map(|&fit| (fit, Err(failure(halt))))),
+            }
+        }
+        self.head(fits, kernels, &mut begun, &mut found);
+        let run = |(chain, links)| self.chain(fits, chain, links);
+        found.extend(side_by_side(begun, run).into_iter().flatten());
         // The values of a matrix count for the first fit that has it.
         for (number, fitted) in &mut found {
             let first = kernels.iter().position(|group| group[0] == *number);
@@ -213,26 +206,78 @@ impl<'a> Plan<'a> {
         found
     }
 
+    /// Does the first fit of each chain, from the solution of the chain before that has the same kernel:
+    /// folds have most of their rows in common. One chain is waiting for the other, so that is worth it
+    /// only if there are kernels for all threads.
+    fn head<'b>(
+        &self,
+        fits: &[Fit],
+        kernels: &[Vec<usize>],
+        begun: &mut Vec<(Vec<usize>, Chain<'b>)>,
+        found: &mut Vec<(usize, Result<Fitted>)>,
+    ) {
+        let one_machine = |chain: &Vec<usize>| fits[chain[0]].has_one_machine();
+        if kernels.len() < threads::width() || !begun.iter().all(|(chain, _)| one_machine(chain)) {
+            return;
+        }
+        let mut groups: Vec<Vec<(Vec<usize>, Chain<'b>)>> =
+            kernels.iter().map(|_| vec![]).collect();
+        for (chain, links) in std::mem::take(begun) {
+            let of = |kernel: &Vec<usize>| kernel.contains(&chain[0]);
+            let at = kernels.iter().position(of).expect("a chain has a kernel");
+            groups[at].push((chain, links));
+        }
+        type Headed<'b> = (Vec<(Vec<usize>, Chain<'b>)>, Vec<(usize, Result<Fitted>)>);
+        let heads = |group: Vec<(Vec<usize>, Chain<'b>)>| -> Headed<'b> {
+            let (mut chains, mut firsts) = (Vec::new(), Vec::new());
+            let mut last: Option<Chain> = None;
+            for (mut chain, links) in group {
+                let mut links = last.as_ref().map_or(links, Chain::branch);
+                let rest = chain.split_off(1);
+                firsts.push(self.one(fits, chain[0], &mut links));
+                last = Some(links.branch());
+                chains.push((rest, links));
+            }
+            (chains, firsts)
+        };
+        for (chains, firsts) in side_by_side(groups, heads) {
+            begun.extend(chains);
+            found.extend(firsts);
+        }
+    }
+
     /// Does the fits of a chain.
     fn chain(
         &self,
         fits: &[Fit],
-        stage: &Stage,
-        chain: &[usize],
-        bytes: usize,
+        chain: Vec<usize>,
+        mut links: Chain,
     ) -> Vec<(usize, Result<Fitted>)> {
-        let mut links = Chain::new(stage, bytes, self.monitor);
-        let fit = |&number: &usize| {
-            let fitted = links.fit(&fits[number]);
-            (self.done)(number, &fitted);
-            (number, fitted)
-        };
-        chain.iter().map(fit).collect()
+        let one = |number| self.one(fits, number, &mut links);
+        chain.into_iter().map(one).collect()
+    }
+
+    fn one(&self, fits: &[Fit], number: usize, links: &mut Chain) -> (usize, Result<Fitted>) {
+        let fitted = links.fit(&fits[number]);
+        (self.done)(number, &fitted);
+        (number, fitted)
     }
 }
 
-/// Returns why a stage could not be made.
-fn failure(halt: &Halt) -> Error {
+/// Does work side by side, each piece on one thread; one after another on all of them if there are fewer
+/// pieces than threads.
+pub(super) fn side_by_side<T: Send, R: Send>(work: Vec<T>, run: impl Fn(T) -> R + Sync) -> Vec<R> {
+    if work.len() < threads::width() {
+        return work.into_iter().map(run).collect();
+    }
+    threads::pooled(|| {
+        let work = work.into_par_iter().with_max_len(1);
+        work.map(|piece| threads::serially(|| run(piece))).collect()
+    })
+}
+
+/// Returns why something could not be computed.
+pub(super) fn failure(halt: &Halt) -> Error {
     match halt {
         Halt::Stopped => Error::Exhausted,
         Halt::Failed(error) => {

@@ -10,6 +10,8 @@ use crate::qp::{Constraint, DualProblem, Image};
 
 /// A bound counts as reached within this share of its size.
 const AT_BOUND: f64 = 1e-9;
+/// The share of the coefficients by which a sum may be off.
+const ROUNDING: f64 = 1e-14;
 
 /// Makes the start of `problem` from the image of a solution of `last`, and scales the image. Returns
 /// false, and leaves the start as it is, if that start would not have the right sums.
@@ -126,7 +128,9 @@ fn give(
     mut lacking: f64,
 ) -> bool {
     let size: f64 = members.iter().map(|&i| start[i].abs()).sum();
-    if lacking.abs() <= 1e-14 * size {
+    // What rounding leaves over makes no variable free: the intercept would be that of this one.
+    let nothing = ROUNDING * size;
+    if lacking.abs() <= nothing {
         return true;
     }
     let up = lacking > 0.0;
@@ -147,7 +151,7 @@ fn give(
     });
     for (_, i) in keyed {
         let room = room(i, start[i]);
-        let (share, all) = if lacking.abs() < room {
+        let (share, all) = if lacking.abs() < room - nothing {
             (lacking, false)
         } else {
             (lacking.signum() * room, true)
@@ -158,7 +162,7 @@ fn give(
             (false, _) => start[i] + share,
         };
         lacking -= share;
-        if !all {
+        if !all || lacking.abs() <= nothing {
             return true;
         }
     }

@@ -103,6 +103,25 @@ impl<'a> Stage<'a> {
 }
 
 impl Places {
+    /// Finds places for the variables of a problem over `rows` among those of a problem over more rows,
+    /// and for the rows asked for that are among these, which are returned.
+    pub fn within(all: &[usize], rows: &[usize], asked: &[usize]) -> (Self, Vec<usize>) {
+        let n = all.iter().max().map_or(0, |largest| largest + 1);
+        let mut place = vec![usize::MAX; n];
+        for (at, &row) in all.iter().enumerate() {
+            place[row] = at;
+        }
+        let known = |row: &usize| *row < n && place[*row] != usize::MAX;
+        let found: Vec<usize> = asked.iter().copied().filter(known).collect();
+        let places = Places {
+            own: rows.iter().map(|&row| place[row]).collect(),
+            asked: found.iter().map(|&row| place[row]).collect(),
+            rows: all.into(),
+            complete: false,
+        };
+        (places, found)
+    }
+
     /// Tells whether the problem is put on all rows.
     pub fn is_complete(&self) -> bool {
         self.complete

@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mercer import SVC, SVDD, SVR, NuSVC, NuSVR, OneClassSVM, _core
+from mercer.datasets import load_ionosphere, load_sonar
 from mercer.model_selection import (
     GridSearchCV,
     RandomizedSearchCV,
@@ -80,6 +81,54 @@ def test_results_are_those_of_scikit_learn(name):
     expected = sklearn_selection.GridSearchCV(machine, grid, **options).fit(X, y)
     assert_same_results(found, expected)
     np.testing.assert_array_equal(found.predict(X), expected.predict(X))
+
+
+SETS = {
+    "sonar": load_sonar,
+    "ionosphere": load_ionosphere,
+    "iris": load_iris,
+    "wine": load_wine,
+    "cancer": load_breast_cancer,
+}
+GRID = {"C": [0.1, 10.0, 1000.0], "gamma": [0.02, 0.2]}
+NUS = {"nu": [0.1, 0.3], "gamma": [0.05, 0.2]}
+
+
+def share_inside(model, X, y=None):
+    """Return a score of detectors."""
+    return float((model.predict(X) == 1).mean())
+
+
+def kinds(X, y):
+    """Return machines of all kinds with their grids, rows, targets, and what else ``fit`` takes."""
+    random = np.random.RandomState(0)
+    weight, groups = random.randint(0, 4, len(y)).astype(float), random.randint(0, 9, len(y))
+    sparse = sp.csr_matrix(np.where(np.abs(X) < 0.7, 0.0, X))
+    pipeline = make_pipeline(StandardScaler(), SVC(**TIGHT))
+    inside = {f"svc__{name}": values for name, values in GRID.items()}
+    yield SVC(**TIGHT), GRID, X, y, {}
+    # With larger costs no row is at its bound, and the scores of two costs tie.
+    yield SVR(**TIGHT), {**GRID, "C": [0.1, 1.0]}, X[:, 1:], X[:, 0], {}
+    yield NuSVC(**TIGHT), NUS, X, y, {}
+    yield OneClassSVM(**TIGHT), NUS, X, y, {}
+    yield pipeline, inside, X, y, {}
+    yield SVC(**TIGHT), GRID, sparse, y, {}
+    yield SVC(**TIGHT), GRID, X, y, {"sample_weight": weight}
+    yield SVC(**TIGHT), GRID, X, y, {"groups": groups}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_results_are_those_of_scikit_learn_on_five_sets(name):
+    X, y = SETS[name](return_X_y=True)
+    # A copy of a support vector on the boundary is on it, inside or outside by rounding.
+    rows = np.sort(np.unique(X, axis=0, return_index=True)[1])
+    X, y = StandardScaler().fit_transform(X[rows][:, X.std(axis=0) > 0.0]), y[rows]
+    for machine, grid, rows, target, more in kinds(X, y):
+        scoring = share_inside if isinstance(machine, OneClassSVM) else None
+        options = {"cv": GroupKFold(3) if "groups" in more else 3, "scoring": scoring}
+        found = GridSearchCV(machine, grid, refit=False, **options).fit(rows, target, **more)
+        expected = sklearn_selection.GridSearchCV(machine, grid, refit=False, **options)
+        assert_same_results(found, expected.fit(rows, target, **more))
 
 
 def test_fits_are_done_together(monkeypatch):
@@ -172,6 +221,32 @@ def test_what_fails_alone_fails_here():
         GridSearchCV(NuSVC(), grid, cv=3, error_score="raise").fit(X, y)
     with pytest.raises(ValueError, match="C must be"):
         GridSearchCV(SVC(), {"C": [-1.0]}, cv=3, error_score="raise").fit(X, y)
+
+
+def test_only_machines_that_share_are_planned(monkeypatch):
+    """A sphere is fitted alone; an error of a call that is wrong is not taken for that."""
+    X, _ = binary()
+
+    def refuse(*args, **kwargs):
+        raise TypeError("a wrong call")
+
+    monkeypatch.setattr(_core, "search", refuse)
+    grid = {"nu": [0.1, 0.3]}
+    GridSearchCV(SVDD(gamma=0.1), grid, scoring=share_inside, cv=3, refit=False).fit(X)
+    with pytest.raises(TypeError, match="a wrong call"):
+        GridSearchCV(OneClassSVM(gamma=0.1), grid, scoring=share_inside, cv=3).fit(X)
+
+
+def test_time_is_limited_for_each_fit():
+    """A corner that takes too long is cut short; the others are as ever."""
+    random = np.random.RandomState(0)
+    X, y = random.normal(size=(600, 2)), random.randint(0, 2, 600)
+    grid = {"C": [1.0, 1e7]}
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        found = GridSearchCV(SVC(max_time=0.02, tol=1e-9), grid, cv=3, refit=False).fit(X, y)
+    alone = cross_validate(SVC(C=1.0, tol=1e-9), X, y, cv=3)["test_score"].mean()
+    assert found.cv_results_["mean_test_score"][0] == pytest.approx(alone)
+    assert np.isfinite(found.cv_results_["mean_test_score"]).all()
 
 
 def test_who_does_not_converge_is_told():

@@ -283,6 +283,8 @@ class _Work:
             with open_desk(_Collecting()):
                 machine.fit(place.train, self._targets[number], **arguments)
         except Collected as collected:
+            if not collected.request.problem.formulation.shares:
+                return None
             entry = Entry(place, collected.request, number)
             common.entries.append(entry)
             return entry
@@ -413,10 +415,7 @@ def _train(
     machine = first if n_jobs is None else clone(first).set_params(n_jobs=n_jobs)
     settings = machine._settings(bar)
     expected = None if bar is None or trains_too else _expected(common, n_rows)
-    try:
-        found = _core.search(make_samples(rows), fits, settings, expected=expected)
-    except TypeError:  # a machine that shares nothing
-        return
+    found = _core.search(make_samples(rows), fits, settings, expected=expected)
     for entry, result in zip(common.entries, found, strict=True):
         entry.result = result
 

@@ -1,7 +1,5 @@
 """Probabilities of classes: held-out values, found together with the fit itself."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,28 +38,18 @@ class Calibrating:
         problem, labels = request.problem, request.problem.target
         parts = held_out(labels)
         source = source_of(request.kernel)
-        # The folds are more machines.
-        given = source.training(request.rows, request.settings, _FOLDS * (int(labels.max()) + 1))
-        nothing = np.empty(0, dtype=np.int64)
-        fits: list[Any] = []
-        for part in [nothing, *parts]:
-            cost = problem.cost.copy()
-            cost[part] = 0.0
-            fits.append((problem.formulation, given.kernel, labels, cost, part, request.settings))
-        # The problems of pairs of classes are small, and those of a fold on other rows: they gain
-        # more by being solved side by side.
         n_classes, multiclass = int(labels.max()) + 1, request.machine._fit_multiclass
-        in_order = n_classes == 2 or multiclass == "ovr"
-        whole, *others = _core.search(given.samples, fits, request.settings, in_order=in_order)
-        if whole is None:
-            return None  # whoever trains it alone hears why
-        if any(other is None for other in others):
+        # The folds are more machines.
+        given = source.training(request.rows, request.settings, _FOLDS * n_classes)
+        nothing = np.empty(0, dtype=np.int64)
+        fit = (problem.formulation, given.kernel, labels, problem.cost, nothing, request.settings)
+        whole, values = _core.held_out(given.samples, fit, parts, request.settings)
+        if values is None:
             raise ValueError(
                 "probability=True trains on four fifths of the rows as well, where this is not "
                 "possible: lower nu, or give more rows of each class"
             )
-        values = np.concatenate([other.values for other in others if other is not None])
         rows = np.concatenate(parts)
-        slopes, constants = _core.calibrate(values, labels[rows], n_classes, multiclass)
+        slopes, constants = _core.calibrate(values[rows], labels[rows], n_classes, multiclass)
         self.sigmoids = slopes, constants
         return whole.fit
