@@ -687,3 +687,8 @@ def nearest_from_kernel(
 
 def joint_diagonalizer(matrices: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Find the rotation R that makes R' A R as diagonal as can be, for all matrices A."""
+
+def sources(
+    signals: NDArray[np.float64], n_components: int, n_lags: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Find independent sources among columns of variance one: their weights, autocorrelations."""

@@ -94,7 +94,7 @@ mod _core {
     use super::spectral::{
         PyClusterSettings, PyClusters, PyComponentSettings, PyComponents, PyDiscriminantSettings,
         PyDiscriminants, PyPreImages, PyProjection, joint_diagonalizer, nearest,
-        nearest_from_kernel,
+        nearest_from_kernel, sources,
     };
     #[pymodule_export]
     #[allow(non_upper_case_globals)]

@@ -448,3 +448,20 @@ pub(super) fn joint_diagonalizer<'py>(
     let rotation = py.detach(|| spectral::joint_diagonalizer(&views))?;
     run::objects(|| rotation.into_pyarray(py))
 }
+
+#[pyfunction]
+pub(super) fn sources<'py>(
+    py: Python<'py>,
+    signals: PyReadonlyArray2<f64>,
+    n_components: usize,
+    n_lags: usize,
+) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+    let view = signals.as_array();
+    let found = py.detach(|| spectral::Sources::of(view, n_components, n_lags))?;
+    run::objects(|| {
+        (
+            found.rotation.into_pyarray(py),
+            found.autocorrelations.into_pyarray(py),
+        )
+    })
+}

@@ -16,6 +16,7 @@ mod condition;
 mod dense;
 pub mod eigen;
 mod fisher;
+mod ica;
 mod kmeans;
 mod krylov;
 mod low_rank;
@@ -29,6 +30,7 @@ mod tdsep;
 
 pub use condition::{Condition, mercer_map};
 pub use fisher::{Discriminants, KernelFisher, Regularisation};
+pub use ica::{KernelIca, KernelIcaModel, Sources};
 pub use kmeans::{Clusters, KernelKMeans};
 pub use neighbors::Neighbors;
 pub use pca::{EigenSolver, KernelPca, KernelPcaModel};

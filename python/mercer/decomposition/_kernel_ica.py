@@ -21,8 +21,6 @@ __all__ = ["KernelICA"]
 
 #: Axes of the basis whose variance is below this share of the largest have no signal but rounding.
 _ROUNDING = 1e-12
-#: Degree of the polynomials that tell whether a component is a function of others.
-_DEGREE = 5
 
 
 @documented(FEATURE_SPACE)
@@ -39,7 +37,8 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
     Of the `n_basis` signals that come out, most are functions of the sources. Those that are kept
     are chosen one after another: the signal with the largest sum of squared autocorrelations, of
     what polynomials in those chosen before do not explain. Signs and scales of sources cannot be
-    known: each has the variance 1, and its largest value in size is positive.
+    known: each has the variance 1, and its largest value in size is positive. Of purely periodic
+    sources, such as a sine beside a sawtooth, one may be missed.
 
     Parameters
     ----------
@@ -144,18 +143,10 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
         # Signals of variance 1, and the functions that make them.
         white = np.sqrt(n_rows) * basis.eigenvectors[:, kept]
         scales = np.sqrt(n_rows / basis.eigenvalues[kept])
-        lags = min(n_lags, n_rows - 2)
-        delayed = [_covariance(white, lag) for lag in range(1, lags + 1)]
-        rotation = _core.joint_diagonalizer(delayed)
-        signals = white @ rotation
-        correlations = np.array([np.diagonal(rotation.T @ C @ rotation) for C in delayed]).T
-        chosen = _sources(signals, np.square(correlations).sum(axis=1), n_components)
-        peaks = np.abs(signals[:, chosen]).argmax(axis=0)
-        signs = np.where(signals[peaks, chosen] < 0.0, -1.0, 1.0)
-        functions = scales[:, None] * rotation[:, chosen] * signs
+        rotation, self.autocorrelations_ = _core.sources(white, n_components, n_lags)
+        functions = scales[:, None] * rotation
         self.dual_coef_ = functions.T @ basis.coefficients[kept]
         self.intercept_ = functions.T @ basis.intercept[kept]
-        self.autocorrelations_ = correlations[chosen]
         return self
 
     @documented(FEATURE_SPACE)
@@ -201,34 +192,3 @@ class KernelICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace)
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _covariance(signals: NDArray[np.float64], lag: int) -> NDArray[np.float64]:
-    """Return the symmetric part of the covariance of signals with themselves some time later."""
-    product = signals[:-lag].T @ signals[lag:] / (len(signals) - lag)
-    return np.ascontiguousarray(0.5 * (product + product.T))
-
-
-def _sources(signals: NDArray[np.float64], scores: NDArray[np.float64], count: int) -> list[int]:
-    """Choose signals with large scores that are not functions of each other, one after another."""
-    chosen: list[int] = []
-    left = scores.copy()
-    for _ in range(min(count, signals.shape[1])):
-        left[chosen] = -np.inf
-        chosen.append(int(left.argmax()))
-        if len(chosen) < count:
-            left = scores * (1.0 - _explained(signals, signals[:, chosen]))
-    return chosen
-
-
-def _explained(signals: NDArray[np.float64], by: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the share of the variance of signals that polynomials of others explain."""
-    # Scaled to the range in which Legendre's polynomials are near to orthogonal.
-    powers = [
-        np.polynomial.legendre.legvander(column / np.abs(column).max(), _DEGREE)[:, 1:]
-        for column in by.T
-    ]
-    functions = np.concatenate(powers, axis=1)
-    basis, _ = np.linalg.qr(functions - functions.mean(axis=0))
-    shares = np.square(basis.T @ signals).sum(axis=0) / len(signals)
-    return np.asarray(np.minimum(shares, 1.0))
