@@ -335,7 +335,7 @@ fn holding_out_finds_what_fits_without_a_part_find() {
         for margin in [
             Margin::Nu(0.3),
             Margin::Soft {
-                loss: Loss::Linear,
+                loss: Loss::Linear.into(),
                 intercept: Intercept::Free,
             },
         ] {
