@@ -42,11 +42,11 @@ pub(super) fn diverges(variables: impl Iterator<Item = [f64; 4]>, floor: Floor) 
         return Some(Status::Diverged);
     }
     let least = (NARROWEST_MARGIN * fall / scale).powi(2) * floor.largest;
-    let seems = fall > 0.0 && square <= least;
-    seems.then(|| match square <= least - floor.noise * length {
+    let status = match square <= least - floor.noise * length {
         true => Status::Diverged,
         false => Status::Precision,
-    })
+    };
+    (fall > 0.0 && square <= least).then_some(status)
 }
 
 /// Tells whether a coefficient is too large to go on with, given the size of the values of the diagonal.
