@@ -80,7 +80,7 @@ impl Worth {
 
     /// Takes fresh memory for a row of so many values on account, if that is enough.
     pub fn buys(&self, values: usize, fresh: f64) -> bool {
-        slab::spend(values as f64 * self.price(fresh))
+        slab::spend((values * self.bytes) as f64 * fresh)
     }
 
     /// Counts the computation of so many values of a row, to which a slot of whole length is given if it

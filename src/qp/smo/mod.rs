@@ -68,6 +68,10 @@ const PATH_STEPS: u64 = 4;
 /// Steps for each variable of a block between two looks for divergence.
 const STEPS_BEFORE_LOOK: u64 = 64;
 
+/// Bytes of rows that are reckoned to be held where the user leaves it open: long rows are computed again
+/// rather than kept, and there is little to reorder.
+const USUALLY_HELD: usize = 1 << 30;
+
 impl Method for Smo {
     fn stop_rule(&self) -> &StopRule {
         &self.stop
@@ -413,7 +417,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
         // How much memory is free must not matter, what the user allows may.
         let most = match self.settings.cache_bytes {
             Some(_) => self.rows.capacity(),
-            None => places.len(),
+            None => USUALLY_HELD / (self.variables.len() * size_of::<T>()),
         };
         if self.shrinking.pays(gone, places.len(), most) {
             let beta = self.variables.beta_by_variable(self.rows.order());
