@@ -97,7 +97,7 @@ class MachineReport:
         Those of the interior-point method are added.
     kernel_evaluations : int
         Number of kernel values computed. Rows are kept or computed again as the memory at hand
-        makes it faster, so this and the counters of the cache may differ from fit to fit; nothing
+        makes it faster: this and the counters of the cache may differ from fit to fit, nothing
         else does.
     cache_hits, cache_misses : int
         Kernel rows found in the cache, and rows that had to be computed.
