@@ -368,7 +368,10 @@ fn holding_out_finds_what_fits_without_a_part_find() {
                             && labels[row] == 2 - machine;
                         assert_eq!(value.is_nan(), foreign);
                         let allowed = 1e-3 * expected.abs().max(1.0);
-                        assert!(foreign || (value - expected).abs() < allowed);
+                        assert!(
+                            foreign || (value - expected).abs() < allowed,
+                            "{margin:?}, {multiclass:?} of {classes}: {value} is not {expected}"
+                        );
                     }
                 }
             }

@@ -277,14 +277,15 @@ fn formula(kernel: &Kernel, x: &[f64], z: &[f64], center: &[f64]) -> (f64, f64) 
 }
 
 /// How far a value in T may be from the formula: the roundings of a sum over the features and of
-/// a dozen operations, each with the condition of the whole, and results below the normal range.
+/// a dozen operations, each with the condition of the whole, and exponentials below the smallest, which
+/// are 0, times the factors of a kernel.
 fn allowed<T: Real>(condition: f64, dim: usize) -> f64 {
     let smallest = if size_of::<T>() == 4 {
-        1e-30 // the smallest exponential
+        1e-30
     } else {
         f64::MIN_POSITIVE
     };
-    (dim as f64 + 12.0) * T::ROUNDOFF * condition + smallest
+    (dim as f64 + 12.0) * T::ROUNDOFF * condition + 10.0 * smallest
 }
 
 /// Calls [`Columns::fill`] for all rows of `left`.

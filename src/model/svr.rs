@@ -1,6 +1,8 @@
 //! Svr: regression for Rust users.
 
-use super::checks::{check_costs, check_target, check_weights, rows_with_weight, take};
+use super::checks::{
+    check_costs, check_lengths, check_target, check_weights, rows_with_weight, take,
+};
 use super::expansion::{Coefficients, Expansion};
 use super::machine::{Machine, solve};
 use super::multiclass::{Machines, Multiclass, assemble};
@@ -167,6 +169,7 @@ impl Svr {
         Error: From<X::Error>,
     {
         let samples = x.try_into()?;
+        check_target(&samples, target)?;
         check_weights(&samples, weights)?;
         let machine = self.train(&samples, target, weights, monitor)?;
         SvrModel::new(&self.kernel, &samples, machine, self.epsilon)
@@ -199,6 +202,7 @@ impl Svr {
         Error: From<X::Error>,
     {
         let samples = x.try_into()?;
+        check_lengths(&samples, &[("y", targets.nrows())])?;
         check_weights(&samples, weights)?;
         let machines = self.train_columns(&samples, targets, weights, monitor)?;
         SvrColumns::new(&self.kernel, &samples, machines)

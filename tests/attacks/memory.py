@@ -176,7 +176,7 @@ def impossible_matrix(n_rows):
 
 def no_more_threads(n_jobs):
     """Fit where the system refuses threads; return what was raised."""
-    X, y = _rows(1500, 10)
+    X, y = _rows(6000, 50)  # enough work for threads
     _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
     os.setuid(65534)  # the limit does not hold for root
     resource.setrlimit(resource.RLIMIT_NPROC, (1, hard))

@@ -208,7 +208,6 @@ def test_going_on_is_cheaper_than_beginning_again():
     X, y = load_sonar(return_X_y=True)
     path, again = (sigma_path(X, y, restart=restart) for restart in (False, True))
     assert path.epochs.sum() < again.epochs.sum()
-    assert path.kernel_evaluations.sum() <= again.kernel_evaluations.sum()
     # The solutions are the same.
     np.testing.assert_allclose(path.bounds, again.bounds, rtol=5e-3)
     np.testing.assert_array_equal(path.widths, again.widths)

@@ -85,7 +85,7 @@ def test_parameters(estimator, name, value):
     ("model", "message"),
     [
         (SVC(C=np.int64(-1)), "C must be a positive number, inf for a hard margin, got -1"),
-        (SVR(C=np.inf), "C must be a positive finite number, got inf"),
+        (NuSVR(C=np.inf), "C must be a positive finite number, got inf"),
         (NuSVC(nu=1.5), "nu must be a number above 0 and at most 1, got 1.5"),
         (SVR(epsilon=-1.0), "epsilon must be a non-negative finite number, got -1.0"),
         (SVDD(loss="l2"), "loss must be 'hinge' or 'squared_hinge', got 'l2'"),
@@ -219,6 +219,8 @@ def test_labels(labels, kernel):
 @pytest.mark.parametrize("kernel", ["rbf", lambda A, B: A @ B.T])
 @pytest.mark.parametrize("estimator", [SVR, NuSVR])
 def test_numbers(estimator, kernel, numbers):
+    if estimator is SVR and np.ndim(numbers) == 2:
+        pytest.skip("SVR learns several targets")
     with pytest.raises((ValueError, TypeError), match=r"\by\b"):
         estimator(kernel=kernel).fit(X, numbers)
 

@@ -85,7 +85,13 @@ SOLVER = {"solver": "smo", "eta": 1.0}
 OURS = {
     SVC: {"loss": "hinge", "fit_intercept": True, "multiclass": "ovo", **SOLVER},
     NuSVC: {"multiclass": "ovo"},
-    SVR: {"loss": "epsilon_insensitive", "fit_intercept": True, **SOLVER},
+    SVR: {
+        "loss": "epsilon_insensitive",
+        "fit_intercept": True,
+        "delta": 1.0,
+        "quantile": 0.5,
+        **SOLVER,
+    },
     NuSVR: {},
     OneClassSVM: {"loss": "hinge", **SOLVER},
 }
@@ -131,7 +137,12 @@ def test_the_attributes_are_those_of_scikit_learn(estimator, kernel, container):
     for name in names:
         assert _kind(getattr(ours, name)) == _kind(getattr(theirs, name)), name
     # Ours in addition.
-    found = {NuSVR: {"epsilon_"}, NuSVC: {"nu_"}}.get(estimator, set())
+    found = {
+        SVC: {"margin_"},
+        NuSVC: {"margin_", "nu_"},
+        NuSVR: {"epsilon_"},
+        OneClassSVM: {"margin_"},
+    }.get(estimator, set())
     assert _public(ours) - names == {"report_", *found}
 
 
@@ -151,5 +162,5 @@ def test_attributes_of_the_sphere():
     sphere, plane = SVDD(kernel="linear").fit(X), OneClassSVM(kernel="linear").fit(X + 3.0)
     assert _public(sphere) - _public(plane) == {"radius_"}
     assert type(sphere.radius_) is float
-    for name in _public(plane) - {"dual_coef_", "support_", "support_vectors_"}:
+    for name in _public(plane) - {"dual_coef_", "margin_", "support_", "support_vectors_"}:
         assert _kind(getattr(sphere, name)) == _kind(getattr(plane, name)), name

@@ -133,7 +133,7 @@ def test_results_are_handed_over_once():
         max_time=None,
         n_threads=1,
     )
-    formulation = _core.Formulation.svc(squared=False, intercept="free", multiclass="ovo")
+    formulation = _core.Formulation.svc(loss="hinge", intercept="free", multiclass="ovo")
     kernel, samples = _core.Kernel.linear(), _core.Samples.dense(X)
     fit = formulation.fit(kernel, samples, y, np.ones(3), settings)
     for name in ("support", "n_support", "dual_coef", "intercept"):

@@ -26,9 +26,8 @@ class BaseRegressor(RegressorMixin, BaseKernelMachine):
 
     n_iter_: int
 
-    # Whether y may have several columns, and whether that of the last fit was a matrix.
+    # Whether y may have several columns.
     _several_targets = False
-    _fit_columns = False
 
     @abstractmethod
     def _formulation(self) -> _core.Formulation:
@@ -68,7 +67,6 @@ class BaseRegressor(RegressorMixin, BaseKernelMachine):
         cost = scaled(weight, float(self.C), "C times sample_weight")
         problem = Problem(self._formulation(), target[keep], cost)
         self._train(X, keep, weight, problem, machines=target.shape[1] if target.ndim > 1 else 1)
-        self._fit_columns = target.ndim > 1
         self.n_iter_ = self.report_.iterations
 
     @documented(MACHINE)
@@ -88,6 +86,6 @@ class BaseRegressor(RegressorMixin, BaseKernelMachine):
         known = recalled(model, X)
         if known is not None:
             return known.copy()
-        if model._fit_columns:
+        if len(model.intercept_) > 1:
             return model._decide(X, lambda values: values)
         return model._decide(X, lambda values: values[:, 0])

@@ -290,7 +290,10 @@ impl Expansion {
         let mut classes = Vec::with_capacity(rows.len());
         for rows in rows.chunks(ROWS) {
             let decision = self.decision_of(samples, rows, stop)?;
-            classes.extend(self.multiclass.winners(decision.view(), self.classes));
+            classes.extend(match self.classes {
+                1 => vec![0; rows.len()], // of one value or several
+                classes => self.multiclass.winners(decision.view(), classes),
+            });
         }
         Ok(classes)
     }
