@@ -50,7 +50,7 @@ impl Plan<'_> {
     /// use mercer::search::{Fit, Formulation, Plan};
     /// use mercer::{Kernel, Samples, model::{Margin, Multiclass}, qp::Solver};
     /// let samples = Samples::try_from(ndarray::array![[0.0], [1.0], [5.0], [6.0]].view())?;
-    /// let margin = Margin::Soft { loss: Loss::Linear, intercept: Intercept::Free };
+    /// let margin = Margin::Soft { loss: Loss::Linear.into(), intercept: Intercept::Free };
     /// let fit = Fit {
     ///     formulation: Formulation::Classifier { margin, multiclass: Multiclass::OneVsOne },
     ///     kernel: Kernel::linear(),

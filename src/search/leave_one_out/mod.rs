@@ -127,7 +127,7 @@ impl<'a> LeaveOneOut<'a> {
     /// let samples = Samples::try_from(ndarray::array![[0.0], [1.0], [2.0]].view())?;
     /// let (loss, intercept) = (Loss::Linear, Intercept::Free);
     /// let left_out = LeaveOneOut::new(&samples).run(&Fit {
-    ///     formulation: Formulation::Regression { epsilon: 0.0, loss, intercept },
+    ///     formulation: Formulation::Regression { epsilon: 0.0, loss: loss.into(), intercept },
     ///     kernel: Kernel::linear(),
     ///     labels: vec![],
     ///     target: vec![0.0, 1.0, 4.0],
