@@ -449,13 +449,15 @@ pub(super) fn joint_diagonalizer<'py>(
     run::objects(|| rotation.into_pyarray(py))
 }
 
+type Matrix<'py> = Bound<'py, PyArray2<f64>>;
+
 #[pyfunction]
 pub(super) fn sources<'py>(
     py: Python<'py>,
     signals: PyReadonlyArray2<f64>,
     n_components: usize,
     n_lags: usize,
-) -> PyResult<(Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>)> {
+) -> PyResult<(Matrix<'py>, Matrix<'py>)> {
     let view = signals.as_array();
     let found = py.detach(|| spectral::Sources::of(view, n_components, n_lags))?;
     run::objects(|| {
