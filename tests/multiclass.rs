@@ -88,7 +88,10 @@ fn one_cache_serves_all_machines() {
         .sum();
     // What confirms the gap of a machine is computed for it alone, and rows that shrinking cut short
     // are no use to the next: 0.75 of the values are left.
-    assert!(shared * 100 < alone * 85, "{shared} of {alone} kernel values");
+    assert!(
+        shared * 100 < alone * 85,
+        "{shared} of {alone} kernel values"
+    );
 }
 
 /// k(x, z) is computed in the row of x and in the row of z; the values within a class, which many
