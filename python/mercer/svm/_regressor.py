@@ -86,6 +86,4 @@ class BaseRegressor(RegressorMixin, BaseKernelMachine):
         known = recalled(model, X)
         if known is not None:
             return known.copy()
-        if len(model.intercept_) > 1:
-            return model._decide(X, lambda values: values)
-        return model._decide(X, lambda values: values[:, 0])
+        return model._decide(X, lambda values: values if values.shape[1] > 1 else values[:, 0])

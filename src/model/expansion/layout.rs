@@ -137,7 +137,7 @@ impl Coefficients<'_> {
 
     /// Returns the number of values of a machine without classes, if it has several.
     pub(super) fn outputs(&self) -> Option<usize> {
-        let outputs = self.dual_coef.nrows();
+        let outputs = self.intercept.len();
         (self.classes() == 1 && outputs > 1).then_some(outputs)
     }
 
@@ -185,7 +185,11 @@ impl Coefficients<'_> {
             self.dual_coef.dim(),
         );
         if got != expected {
-            let (expected, got) = (format!("shape {expected:?}"), format!("{got:?}"));
+            let why = match self.outputs() {
+                Some(_) => ", a row for each entry of intercept_",
+                None => "",
+            };
+            let (expected, got) = (format!("shape {expected:?}{why}"), format!("{got:?}"));
             return Err(Error::shape("dual_coef_", expected, got));
         }
         if self.intercept.len() != self.machines() {
@@ -230,16 +234,19 @@ pub fn coefficients_by_machine(
     dual_coef: ArrayView2<f64>,
     n_support: &[usize],
 ) -> Result<Array2<f64>> {
-    let mut coefficients = Coefficients {
+    // A machine without classes has as many as it has rows.
+    let machines = match n_support.len() {
+        1 => dual_coef.nrows(),
+        classes => multiclass.machines(classes),
+    };
+    let coefficients = Coefficients {
         n_support,
         dual_coef,
-        intercept: &[],
+        intercept: &vec![0.0; machines],
         multiclass,
     };
-    let zeros = vec![0.0; coefficients.machines()];
-    coefficients.intercept = &zeros;
     coefficients.check()?;
-    let shape = (zeros.len(), dual_coef.ncols());
+    let shape = (machines, dual_coef.ncols());
     let mut rows = memory::zero_matrix(shape, "the coefficients of all machines")?;
     for part in coefficients.parts() {
         for column in part.columns {
