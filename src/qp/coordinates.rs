@@ -7,6 +7,9 @@ use crate::simd::Real;
 /// What is left of a coefficient below this share of it is the rounding of sums and differences.
 pub(super) const ROUNDING: f64 = 4.0 * f64::EPSILON;
 
+/// How often what the sum of a group has too much is taken off.
+const SETTLINGS: usize = 4;
+
 /// Coefficients, gradient and bounds, one entry per place: in the order of variables, of positions
 /// or of the places of a block, whose gradient may be in f32.
 #[derive(Clone, Default)]
@@ -109,37 +112,52 @@ impl Coordinates {
     /// bounds, or else to those from which the objective falls most, one after another. These are at the
     /// threshold, so the gap stays what it is.
     pub fn with_sums_of(&self, problem: &DualProblem) -> Vec<f64> {
-        let mut beta = self.beta.clone();
+        let mut there = self.clone();
         if problem.constraint.absorber().is_some() {
-            return beta;
+            return there.beta;
         }
         for group in 0..problem.constraint.groups() {
-            let members = || (0..self.len()).filter(|&i| problem.constraint.group(i) == group);
-            let mut excess = exact_sum(members().flat_map(|i| [self.beta[i], -problem.start[i]]));
-            let size: f64 = members().map(|i| self.beta[i].abs()).sum();
-            if excess.abs() <= f64::EPSILON * size {
-                continue;
-            }
-            let room = |i: &usize| self.room(*i);
-            let freest = members().max_by(|i, j| room(i).total_cmp(&room(j)));
-            if let Some(i) = freest.filter(|i| excess.abs() < room(i)) {
-                beta[i] -= excess;
-                continue;
-            }
-            let slope = |i: &usize| match excess > 0.0 {
-                true => self.point(*i).down(),
-                false => -self.point(*i).up(),
-            };
-            let mut takers: Vec<usize> = members().collect();
-            takers.sort_by(|i, j| slope(i).total_cmp(&slope(j)));
-            for i in takers {
-                let room = self.room_against(i, excess);
-                let change = excess.clamp(-room, room);
-                beta[i] -= change;
-                excess -= change;
+            // What is left may be as small as the rounding of what was taken off: so once more.
+            for _ in 0..SETTLINGS {
+                if !there.take_off_excess(problem, group) {
+                    break;
+                }
             }
         }
-        beta
+        there.beta
+    }
+
+    /// Takes off what the sum of a group has too much, up to a rounding; false if that is nothing.
+    fn take_off_excess(&mut self, problem: &DualProblem, group: usize) -> bool {
+        let members: Vec<usize> = (0..self.len())
+            .filter(|&i| problem.constraint.group(i) == group)
+            .collect();
+        let terms = members
+            .iter()
+            .flat_map(|&i| [self.beta[i], -problem.start[i]]);
+        let mut excess = exact_sum(terms);
+        let size: f64 = members.iter().map(|&i| self.beta[i].abs()).sum();
+        if excess.abs() <= f64::EPSILON * size {
+            return false;
+        }
+        let freest = (members.iter()).max_by(|&&i, &&j| self.room(i).total_cmp(&self.room(j)));
+        if let Some(&i) = freest.filter(|&&i| excess.abs() < self.room(i)) {
+            self.beta[i] -= excess;
+            return true;
+        }
+        let slope = |i: usize| match excess > 0.0 {
+            true => self.point(i).down(),
+            false => -self.point(i).up(),
+        };
+        let mut takers: Vec<(f64, usize)> = members.iter().map(|&i| (slope(i), i)).collect();
+        takers.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, i) in takers {
+            let room = self.room_against(i, excess);
+            let change = excess.clamp(-room, room);
+            self.beta[i] -= change;
+            excess -= change;
+        }
+        true
     }
 
     /// Returns how far a variable may move either way without meeting a bound or a kink.
@@ -318,6 +336,12 @@ mod tests {
         );
         assert_eq!(settled(&[1.0, 1.0, -0.75], 0.1), [0.0, 0.75, -0.75]);
         assert_eq!(settled(&[-1.0, -1.0, 0.75], 0.0), [0.25, -1.0, 0.75]);
+    }
+
+    #[test]
+    fn nothing_is_left_of_coefficients_that_are_all_excess() {
+        let beta: Vec<f64> = (1..12).map(|i| 2.7e-5 / f64::from(i)).collect();
+        assert_eq!(settled(&beta, 0.1), [0.0; 11]);
     }
 
     #[test]

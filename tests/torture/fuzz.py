@@ -171,7 +171,9 @@ def _check_machine(machine: Machine, report: Any, drawn: Case, K: Long, E: Long)
     terms = size @ (np.abs(machine.product(K)) + np.abs(machine.linear) + machine.absolute)
     # What the ridge adds is not computed from rows: it is right to rounding.
     ridge = machine.ridge @ size**2 + machine.absorber * np.square(machine.beta.sum())
-    slack = size @ machine.noise(K, E) + 1e-6 * terms + 16 * ROUNDING * ridge + 1e-300
+    # Rows may have been centred: their values are right to the rounding of the largest.
+    centred = 4 * ROUNDING * np.abs(K).max() * size.sum() ** 2
+    slack = size @ machine.noise(K, E) + 1e-6 * terms + 16 * ROUNDING * ridge + centred + 1e-300
     # After a stop in the middle it is that of a gradient which some variables were not part of.
     if report.status == "time_limit" or np.float64(objective) == report.objective:
         return  # the same, or both beyond the largest number

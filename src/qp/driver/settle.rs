@@ -16,6 +16,9 @@ const OBJECTIVE_SHARE: f64 = 1e-6;
 /// Standard deviations of its rounding that are taken for what it may be.
 const OBJECTIVE_DEVIATIONS: f64 = 4.0;
 
+/// A ridge so many times as large as all other terms is what the gradient consists of.
+const LARGE_RIDGE: f64 = 1e3;
+
 impl Ladder<'_, '_> {
     /// Bounds the gap of a solve that has ended early. Where time has run out, what could hide a larger
     /// gap is computed again only as far as a little more time allows.
@@ -66,6 +69,7 @@ impl Ladder<'_, '_> {
     ///
     /// Rows with independent errors of the size e make an error of e |beta| in the gradient. K is
     /// symmetric, and so are its errors E: 1/2 beta' E beta has the deviation e |beta|^2 / sqrt(2).
+    /// A ridge beside which the kernel is next to nothing leaves more than that in running sums.
     pub(super) fn settle_objective(&mut self) -> Result<()> {
         let matrix = self.task.matrix;
         let Coordinates { beta, gradient, .. } = &self.state.coordinates;
@@ -75,8 +79,12 @@ impl Ladder<'_, '_> {
             false => estimated_noise::<f32>(matrix, beta),
         };
         let doubt = FRAC_1_SQRT_2 * self.error.max(noise) * length(beta);
-        let terms = self.task.problem.terms(beta, gradient);
-        match OBJECTIVE_DEVIATIONS * doubt <= OBJECTIVE_SHARE * terms {
+        let problem = self.task.problem;
+        let terms = problem.terms(beta, gradient);
+        let ridges = beta.iter().zip(&problem.ridge);
+        let ridges: f64 = ridges.map(|(beta, ridge)| ridge * beta * beta).sum();
+        let certain = OBJECTIVE_DEVIATIONS * doubt <= OBJECTIVE_SHARE * terms;
+        match certain && ridges <= LARGE_RIDGE * terms {
             true => Ok(()),
             false => self.refresh_support(),
         }
@@ -128,6 +136,10 @@ impl Ladder<'_, '_> {
         let change: f64 = slopes.map(|(change, slope)| (change * slope).abs()).sum();
         let visible = change > OBJECTIVE_SHARE * problem.terms(beta, gradient);
         *beta = moved;
+        // Where the ridge is nearly all of the gradient, it has to be that of these coefficients.
+        let ridges = changes.iter().zip(&problem.ridge);
+        let moves = ridges.map(|(change, ridge)| change * ridge);
+        gradient.iter_mut().zip(moves).for_each(|(g, m)| *g += m);
         self.gap = gap;
         match visible {
             true => self.refresh_support(),
