@@ -1,6 +1,6 @@
 //! Adatron beside Smo on every machine, its epochs, and what it refuses.
 
-mod common;
+use crate::common;
 
 use common::qp::{assert_feasible, gap, gradient, objective};
 use common::{StopAfter, clouds};

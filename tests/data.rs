@@ -1,6 +1,6 @@
 //! Samples: whatever the storage, the numbers are the caller's, and what is no matrix is refused.
 
-mod common;
+use crate::common;
 
 use common::Random;
 use mercer::{Error, Kernel, Result, Samples};

@@ -1,6 +1,6 @@
 //! The Adatron with a linear kernel far from the origin: it ends by every limit, and needs none.
 
-mod common;
+use crate::common;
 
 use common::clouds;
 use mercer::qp::{Adatron, Report, Solver, Status};

@@ -1,7 +1,7 @@
 //! The interior-point method: random programmes against the oracle, every machine against pair steps,
 //! early ends, and that threads change nothing.
 
-mod common;
+use crate::common;
 
 use common::machines::{Given, all};
 use common::qp::{assert_feasible, gap, gradient, matrix, objective};

@@ -443,6 +443,26 @@ fn parameters(arguments: &str) -> usize {
         .count()
 }
 
+/// Targets of tests are named one by one: a file that nobody names would never run.
+#[test]
+fn every_test_file_is_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let all = fs::read_to_string(root.join("tests/all.rs")).expect("text");
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).expect("text");
+    for entry in fs::read_dir(root.join("tests")).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|ending| ending == "rs") {
+            let name = path.file_stem().expect("a name").to_string_lossy();
+            let module = all.contains(&format!("\nmod {name};"));
+            let target = manifest.contains(&format!("[[test]]\nname = \"{name}\""));
+            assert!(
+                module || target,
+                "{name} is in neither tests/all.rs nor Cargo.toml"
+            );
+        }
+    }
+}
+
 #[test]
 fn functions_and_files_are_short() {
     let mut paths = Vec::new();

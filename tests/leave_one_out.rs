@@ -1,6 +1,6 @@
 //! Leaving a row out finds what training without it finds.
 
-mod common;
+use crate::common;
 
 use common::{StopAfter, clouds};
 use mercer::formulation::{Intercept, Loss};

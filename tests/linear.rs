@@ -1,6 +1,6 @@
 //! LinearSvc and LinearSvr against an interior-point method, and that threads change nothing.
 
-mod common;
+use crate::common;
 
 use common::Random;
 use common::oracle::{Margin, Primal, times};

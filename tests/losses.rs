@@ -1,6 +1,6 @@
 //! Huber's loss, the pinball loss and least squares against the oracle, and what they promise.
 
-mod common;
+use crate::common;
 
 use common::oracle::{Features, Found, Margin, Primal, Tally, dot, times};
 use common::problems::Problem;

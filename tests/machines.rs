@@ -1,7 +1,7 @@
 //! What holds for every machine: weights are repeated rows, and neither the order of rows nor the
 //! way kernel values or data are given changes anything; early ends leave a usable model.
 
-mod common;
+use crate::common;
 
 use common::machines::{C, Given, Machine, Model, NU, all};
 use common::qp::value;

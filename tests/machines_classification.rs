@@ -1,6 +1,6 @@
 //! Svc and NuSvc against the oracle, hard margins that exist and that do not, the limits of nu.
 
-mod common;
+use crate::common;
 
 use common::clouds;
 use common::oracle::{Found, Primal, Tally, dot};

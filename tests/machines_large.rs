@@ -1,7 +1,7 @@
 //! Every machine's programme on hundreds and thousands of rows: blocks, nested blocks, shrinking,
 //! the cache and rows in f32 are all in play. Whatever the settings, the gap holds in f64.
 
-mod common;
+use crate::common;
 
 use common::machines::{Given, Machine, all};
 use common::qp::{assert_feasible, gap, gradient, objective, value};

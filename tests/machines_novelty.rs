@@ -1,6 +1,6 @@
 //! OneClassSvm and Svdd against the oracle, known solutions, what nu promises, what is refused.
 
-mod common;
+use crate::common;
 
 use common::clouds;
 use common::oracle::{Features, Found, Margin, Primal, Tally, dot, times};

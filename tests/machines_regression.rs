@@ -1,6 +1,6 @@
 //! Svr and NuSvr against the oracle, known solutions, what nu promises, what is refused.
 
-mod common;
+use crate::common;
 
 use common::Random;
 use common::oracle::{Features, Found, Margin, Primal, Tally, dot, times};

@@ -1,7 +1,7 @@
 //! One-vs-rest and DAG: against independent machines for two classes, and against a walk written
 //! out.
 
-mod common;
+use crate::common;
 
 use common::clouds;
 use mercer::model::Multiclass;

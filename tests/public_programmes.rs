@@ -2,7 +2,7 @@
 //! collection that have a box and at most one row, and the duals of some that have more. The optimum is
 //! that of an interior-point method (Clarabel) on the programme as published.
 
-mod common;
+use crate::common;
 
 use common::naive::gradient;
 use common::qp::{assert_feasible, gap, objective};

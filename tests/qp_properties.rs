@@ -2,7 +2,7 @@
 //! feasible, no worse than the start, and its gap is not larger than reported; a point that is told to
 //! be converged is as good as that of a naive solver.
 
-mod common;
+use crate::common;
 
 use common::naive::{Naive, gradient};
 use common::qp::{gap, objective};

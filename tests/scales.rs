@@ -1,7 +1,7 @@
 //! Data of every scale: a kernel of distances does not depend on where rows lie and in which units, so
 //! neither do the machines; what cannot be computed is refused.
 
-mod common;
+use crate::common;
 
 use common::machines::{Given, Machine, all};
 use common::qp::value;

@@ -1,6 +1,6 @@
 //! Smo on small problems: known solutions, indefinite kernels, early ends, and what is refused.
 
-mod common;
+use crate::common;
 
 use common::qp::{assert_feasible, gap, gradient, objective};
 use common::{StopAfter, clouds};

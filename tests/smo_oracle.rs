@@ -1,7 +1,7 @@
 //! Smo on random small problems, with every bound, constraint and kink there is, against an
 //! interior-point method.
 
-mod common;
+use crate::common;
 
 use common::qp::{assert_feasible, gap, gradient, matrix, objective};
 use common::random_qp::{Case, case, oracle, solve};

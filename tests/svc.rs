@@ -1,6 +1,6 @@
 //! The classifier as a Rust user sees it.
 
-mod common;
+use crate::common;
 
 use common::qp::value;
 use common::{Random, clouds, sparse};
