@@ -21,6 +21,7 @@ __all__ = [
     "canonical",
     "check_rows",
     "checked",
+    "dense",
     "is_plain",
     "is_vector",
     "joined",
@@ -145,6 +146,12 @@ def sparse_as_configured(X: MatrixLike) -> MatrixLike:
     if get_config().get("sparse_interface", "spmatrix") == "spmatrix":
         return sp.csr_matrix(X)
     return sp.csr_array(X)
+
+
+def dense(X: MatrixLike) -> NDArray[Any]:
+    """Return a matrix as an array."""
+    array: NDArray[Any] = X.toarray() if sp.issparse(X) else X
+    return array
 
 
 def variance(X: MatrixLike, weight: NDArray[np.float64] | None = None) -> float:

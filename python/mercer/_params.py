@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mercer._suggest import did_you_mean
+
 __all__ = [
     "check_bool",
     "check_choice",
@@ -84,7 +86,7 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str):
         raise TypeError(_complaint(name, value, allowed))
     if value not in choices:
-        raise ValueError(_complaint(name, value, allowed))
+        raise ValueError(_complaint(name, value, allowed) + did_you_mean(value, choices))
     return value
 
 
@@ -110,8 +112,9 @@ def check_gamma(gamma: Any) -> float | str:
     """Return `gamma` if it is a rule or a non-negative finite number, else raise."""
     allowed = "'scale', 'auto', 'median' or a non-negative finite number"
     if isinstance(gamma, str):
-        if gamma not in ("scale", "auto", "median"):
-            raise ValueError(_complaint("gamma", gamma, allowed))
+        rules = ("scale", "auto", "median")
+        if gamma not in rules:
+            raise ValueError(_complaint("gamma", gamma, allowed) + did_you_mean(gamma, rules))
         return gamma
     return check_non_negative("gamma", gamma, allowed)
 

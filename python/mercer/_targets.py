@@ -10,7 +10,7 @@ from sklearn.utils.validation import column_or_1d
 from mercer._data import RowsLike, length
 from mercer._params import naming
 
-__all__ = ["checked_classes", "checked_target", "several_classes"]
+__all__ = ["check_labels", "checked_classes", "checked_target", "several_classes"]
 
 
 def checked_target(y: ArrayLike, X: RowsLike, *, columns: bool = False) -> NDArray[Any]:
@@ -33,10 +33,24 @@ def checked_target(y: ArrayLike, X: RowsLike, *, columns: bool = False) -> NDArr
     return target
 
 
+def check_labels(y: NDArray[Any]) -> None:
+    """Raise unless these may be classes."""
+    with naming("y"):
+        if y.dtype.kind == "O" and y.ndim == 1:
+            kinds = sorted({type(label).__name__ for label in y})
+            if len(kinds) > 1:
+                raise ValueError(
+                    f"Unknown label type: y has labels of several types, {', '.join(kinds[:-1])} "
+                    f"and {kinds[-1]}, which cannot be put in order. Make them all strings or all "
+                    "numbers"
+                )
+        check_classification_targets(y)
+
+
 def checked_classes(y: ArrayLike, X: RowsLike) -> NDArray[Any]:
     """Return one class for each row, else raise."""
     target = checked_target(y, X)
-    check_classification_targets(target)
+    check_labels(target)
     return target
 
 

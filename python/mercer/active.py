@@ -6,10 +6,11 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from mercer._data import RowsLike, length
+from mercer._estimator import Estimator
 from mercer._params import check_choice, check_integer, check_non_negative
 from mercer.svm import SVC
 
@@ -18,7 +19,7 @@ __all__ = ["SelectiveSampler"]
 _Self = TypeVar("_Self", bound="SelectiveSampler")
 
 
-class SelectiveSampler(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class SelectiveSampler(ClassifierMixin, MetaEstimatorMixin, Estimator):
     """A classifier that is taught row by row, and says which label it wants to know next.
 
     Only support vectors matter to a machine, and the rows nearest to its plane are the likeliest to

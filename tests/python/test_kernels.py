@@ -276,41 +276,57 @@ def test_grid_search_over_parameters():
 
 
 @pytest.mark.parametrize(
-    ("kernel", "name"),
+    ("make", "name"),
     [
-        (RBF(gamma=-1.0), "gamma"),
-        (RBF(gamma=np.nan), "gamma"),
-        (RBF(gamma=np.inf), "gamma"),
-        (RBF(gamma="wide"), "gamma"),
-        (RBF(gamma=None), "gamma"),
-        (RBF(gamma=True), "gamma"),
-        (RBF(sigma=0.0), "sigma"),
-        (RBF(sigma=-1.0), "sigma"),
-        (RBF(sigma=1e-200), "sigma"),
-        (RBF(sigma="1"), "sigma"),
-        (RBF(sigma=1.0, gamma=1.0), "sigma and gamma"),
-        (RBF(sigma=1.0, gamma="auto"), "sigma and gamma"),
-        (Polynomial(degree=-1), "degree"),
-        (Polynomial(degree=2.0), "degree"),
-        (Polynomial(degree=2**40), "degree"),
-        (Polynomial(coef0=np.nan), "coef0"),
-        (Sigmoid(coef0="0"), "coef0"),
-        (Laplacian(gamma=-0.5), "gamma"),
-        (InverseMultiquadric(c=0.0), "c"),
-        (InverseMultiquadric(c=np.inf), "c"),
-        (-1.0 * RBF(), "factor"),
-        (np.nan * RBF(), "factor"),
-        (RBF() + (-2) * Linear(), "factor"),
-        (Sum(RBF(), "linear"), "right"),
-        (Product(None, RBF()), "left"),
-        (Scaled(1.0, RBF), "kernel"),
+        (lambda: RBF(gamma=-1.0), "gamma"),
+        (lambda: RBF(gamma=np.nan), "gamma"),
+        (lambda: RBF(gamma=np.inf), "gamma"),
+        (lambda: RBF(gamma="wide"), "gamma"),
+        (lambda: RBF(gamma=None), "gamma"),
+        (lambda: RBF(gamma=True), "gamma"),
+        (lambda: RBF(sigma=0.0), "sigma"),
+        (lambda: RBF(sigma=-1.0), "sigma"),
+        (lambda: RBF(sigma=1e-200), "sigma"),
+        (lambda: RBF(sigma="1"), "sigma"),
+        (lambda: RBF(sigma=1.0, gamma=1.0), "sigma and gamma"),
+        (lambda: RBF(sigma=1.0, gamma="auto"), "sigma and gamma"),
+        (lambda: Polynomial(degree=-1), "degree"),
+        (lambda: Polynomial(degree=2.0), "degree"),
+        (lambda: Polynomial(degree=2**40), "degree"),
+        (lambda: Polynomial(coef0=np.nan), "coef0"),
+        (lambda: Sigmoid(coef0="0"), "coef0"),
+        (lambda: Laplacian(gamma=-0.5), "gamma"),
+        (lambda: InverseMultiquadric(c=0.0), "c"),
+        (lambda: InverseMultiquadric(c=np.inf), "c"),
+        (lambda: -1.0 * RBF(), "factor"),
+        (lambda: np.nan * RBF(), "factor"),
+        (lambda: RBF() + (-2) * Linear(), "factor"),
+        (lambda: Sum(RBF(), "linear"), "right"),
+        (lambda: Product(None, RBF()), "left"),
+        (lambda: Scaled(1.0, RBF), "kernel"),
     ],
 )
-def test_bad_parameters_are_named_when_used(kernel, name):
+def test_bad_parameters_are_named_when_a_kernel_is_made(make, name):
     with pytest.raises((ValueError, TypeError), match=rf"\b{name}\b"):
+        make()
+
+
+def test_a_kernel_that_was_tampered_with_is_refused_when_used():
+    kernel = RBF(gamma=1.0)
+    object.__setattr__(kernel, "gamma", -1.0)
+    with pytest.raises(ValueError, match=r"^gamma must be"):
         kernel(np.eye(2))
-    with pytest.raises((ValueError, TypeError), match=rf"\b{name}\b"):
-        SVC(kernel=kernel).fit(np.eye(2), [0, 1])
+    with pytest.raises(ValueError, match=r"^gamma must be"):
+        SVC(kernel=pickle.loads(pickle.dumps(kernel))).fit(np.eye(2), [0, 1])
+
+
+def test_misspelt_parameters_are_told():
+    with pytest.raises(TypeError, match=r"^RBF\(\) .*'gama'\. Did you mean 'gamma'\?$"):
+        RBF(gama=1.0)
+    with pytest.raises(ValueError, match=r"Did you mean 'sigma'\?$"):
+        (RBF() + Linear()).replace(left__sigm=1.0)
+    with pytest.raises(TypeError, match=r"positional arguments? but"):
+        RBF(1.0)
 
 
 def test_bad_matrices_are_named():

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from math import comb, factorial, inf, isfinite
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,14 @@ from mercer import _core
 from mercer._params import (
     check_coef0,
     check_degree,
+    check_gamma,
     check_integer,
     check_non_negative,
     check_positive,
     check_real,
 )
-from mercer.kernels._gamma import Gamma, Gammas
+from mercer._suggest import suggesting
+from mercer.kernels._gamma import Gamma
 from mercer.kernels._kernel import Kernel, check_map_size, is_default
 
 __all__ = [
@@ -35,6 +38,7 @@ __all__ = [
 ]
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Linear(Kernel):
     """The linear kernel, k(x, z) = x.z.
@@ -46,8 +50,8 @@ class Linear(Kernel):
     array([[11.,  2.]])
     """
 
-    def _with_numbers(self, gammas: Gammas) -> "Linear":
-        return self
+    def _checked(self) -> dict[str, Any]:
+        return {}
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.linear()
@@ -56,6 +60,7 @@ class Linear(Kernel):
         return X
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Polynomial(Kernel):
     """The polynomial kernel, k(x, z) = (gamma x.z + coef0)^degree.
@@ -81,12 +86,12 @@ class Polynomial(Kernel):
     gamma: Gamma = "scale"
     coef0: float = 0.0
 
-    def _with_numbers(self, gammas: Gammas) -> "Polynomial":
-        return Polynomial(
-            degree=check_degree(self.degree),
-            gamma=gammas.number(self.gamma),
-            coef0=check_coef0(self.coef0),
-        )
+    def _checked(self) -> dict[str, Any]:
+        return {
+            "degree": check_degree(self.degree),
+            "gamma": check_gamma(self.gamma),
+            "coef0": check_coef0(self.coef0),
+        }
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.polynomial(float(self.gamma), self.coef0, self.degree)
@@ -110,6 +115,7 @@ class Polynomial(Kernel):
         return features
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RBF(Kernel):
     """The Gaussian kernel, k(x, z) = exp(-gamma ||x - z||^2).
@@ -135,9 +141,9 @@ class RBF(Kernel):
     gamma: Gamma = "scale"
     sigma: float | None = None
 
-    def _with_numbers(self, gammas: Gammas) -> "RBF":
+    def _checked(self) -> dict[str, Any]:
         if self.sigma is None:
-            return RBF(gamma=gammas.number(self.gamma))
+            return {"gamma": check_gamma(self.gamma)}
         # The default of gamma does not count as given, so that ``kernel__sigma`` can be tuned.
         if not is_default(self.gamma, "scale"):
             raise ValueError(
@@ -149,12 +155,13 @@ class RBF(Kernel):
             "None or a positive finite number",
             lambda number: 0.0 < number < inf and isfinite(0.5 / number / number),
         )
-        return RBF(gamma=0.5 / sigma / sigma)
+        return {"gamma": 0.5 / sigma / sigma}
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.rbf(float(self.gamma))
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Sigmoid(Kernel):
     """The sigmoid kernel, k(x, z) = tanh(gamma x.z + coef0).
@@ -179,13 +186,14 @@ class Sigmoid(Kernel):
     gamma: Gamma = "scale"
     coef0: float = 0.0
 
-    def _with_numbers(self, gammas: Gammas) -> "Sigmoid":
-        return Sigmoid(gamma=gammas.number(self.gamma), coef0=check_coef0(self.coef0))
+    def _checked(self) -> dict[str, Any]:
+        return {"gamma": check_gamma(self.gamma), "coef0": check_coef0(self.coef0)}
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.sigmoid(float(self.gamma), self.coef0)
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Laplacian(Kernel):
     """The Laplacian kernel, k(x, z) = exp(-gamma |x - z|_1).
@@ -204,13 +212,14 @@ class Laplacian(Kernel):
 
     gamma: Gamma = "scale"
 
-    def _with_numbers(self, gammas: Gammas) -> "Laplacian":
-        return Laplacian(gamma=gammas.number(self.gamma))
+    def _checked(self) -> dict[str, Any]:
+        return {"gamma": check_gamma(self.gamma)}
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.laplacian(float(self.gamma))
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class InverseMultiquadric(Kernel):
     """The inverse multiquadric kernel, k(x, z) = 1 / sqrt(||x - z||^2 + c^2).
@@ -229,8 +238,8 @@ class InverseMultiquadric(Kernel):
 
     c: float = 1.0
 
-    def _with_numbers(self, gammas: Gammas) -> "InverseMultiquadric":
-        return InverseMultiquadric(c=check_positive("c", self.c))
+    def _checked(self) -> dict[str, Any]:
+        return {"c": check_positive("c", self.c)}
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.inverse_multiquadric(self.c)
@@ -242,10 +251,13 @@ def _width(name: str, value: float) -> float:
         name,
         value,
         "a positive finite number",
-        lambda number: 0.0 < number * number < inf and isfinite(1.0 / number / number),
+        lambda number: (
+            number > 0.0 and 0.0 < number * number < inf and isfinite(1.0 / number / number)
+        ),
     )
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Matern(Kernel):
     """The Matern kernel of smoothness 3/2 or 5/2.
@@ -270,14 +282,15 @@ class Matern(Kernel):
     length_scale: float = 1.0
     nu: float = 1.5
 
-    def _with_numbers(self, gammas: Gammas) -> "Matern":
+    def _checked(self) -> dict[str, Any]:
         nu = check_real("nu", self.nu, "1.5 or 2.5", lambda number: number in (1.5, 2.5))
-        return Matern(length_scale=_width("length_scale", self.length_scale), nu=nu)
+        return {"length_scale": _width("length_scale", self.length_scale), "nu": nu}
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.matern(self.nu, self.length_scale)
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Periodic(Kernel):
     """The periodic kernel, k(x, z) = exp(-2 sum_i sin^2(pi (x_i - z_i) / period) / length_scale^2).
@@ -302,16 +315,14 @@ class Periodic(Kernel):
     length_scale: float = 1.0
     period: float = 1.0
 
-    def _with_numbers(self, gammas: Gammas) -> "Periodic":
-        return Periodic(
-            length_scale=_width("length_scale", self.length_scale),
-            period=_width("period", self.period),
-        )
+    def _checked(self) -> dict[str, Any]:
+        return {name: _width(name, getattr(self, name)) for name in ("length_scale", "period")}
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.periodic(self.period, self.length_scale)
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ChiSquared(Kernel):
     """The chi-squared kernel, k(x, z) = exp(-gamma sum_i (x_i - z_i)^2 / (x_i + z_i)).
@@ -332,13 +343,14 @@ class ChiSquared(Kernel):
 
     gamma: float = 1.0
 
-    def _with_numbers(self, gammas: Gammas) -> "ChiSquared":
-        return ChiSquared(gamma=check_non_negative("gamma", self.gamma))
+    def _checked(self) -> dict[str, Any]:
+        return {"gamma": check_non_negative("gamma", self.gamma)}
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.chi_squared(self.gamma)
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HistogramIntersection(Kernel):
     """The histogram intersection kernel, k(x, z) = sum_i min(x_i, z_i).
@@ -352,13 +364,14 @@ class HistogramIntersection(Kernel):
     array([[3.]])
     """
 
-    def _with_numbers(self, gammas: Gammas) -> "HistogramIntersection":
-        return self
+    def _checked(self) -> dict[str, Any]:
+        return {}
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.histogram_intersection()
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ANOVA(Kernel):
     """The ANOVA kernel: products of one-dimensional Gaussian kernels over sets of features.
@@ -390,9 +403,9 @@ class ANOVA(Kernel):
     gamma: Gamma = "scale"
     degree: int = 2
 
-    def _with_numbers(self, gammas: Gammas) -> "ANOVA":
+    def _checked(self) -> dict[str, Any]:
         degree = check_integer("degree", self.degree, "an integer from 1 to 16", 1, 16)
-        return ANOVA(gamma=gammas.number(self.gamma), degree=degree)
+        return {"gamma": check_gamma(self.gamma), "degree": degree}
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.anova(float(self.gamma), self.degree)

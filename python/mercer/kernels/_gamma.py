@@ -61,7 +61,7 @@ class Gammas:
         spread = variance(self._X, self._weight)
         if not isfinite(spread):
             raise ValueError(
-                "gamma='scale' needs the variance of X, which overflows: "
-                "scale X, or give gamma as a number"
+                "gamma='scale' needs the variance of X, which overflows. The dual coefficients or "
+                "intercepts are not finite for such values: scale X, or give gamma as a number"
             )
         return 1.0 / (self._X.shape[1] * spread) if spread > 0.0 else 1.0

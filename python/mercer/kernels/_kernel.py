@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mercer import _core
 from mercer._data import MatrixLike, check_rows, make_samples
 from mercer._params import check_non_negative
+from mercer._suggest import did_you_mean, suggesting
 from mercer._threads import thread_count
 from mercer.kernels._gamma import Gammas
 from mercer.kernels._symbols import sequences_of
@@ -28,7 +29,7 @@ class Kernel(ABC):
 
     ``a + b`` and ``a * b`` are kernels again, and so are ``2.0 * a`` and ``a.normalized()``.
     Kernels are equal if they are built in the same way from equal parameters. They cannot be
-    changed: `replace` makes another one. Parameters are checked when the kernel is used.
+    changed: `replace` makes another one. Parameters are checked when the kernel is made.
 
     Each kernel is a frozen dataclass whose fields are its parameters. Users do not derive from
     this class: a kernel of their own is a callable.
@@ -40,9 +41,19 @@ class Kernel(ABC):
     #: How tightly the repr binds: 0 for a sum, 1 for a product, 2 for a call.
     _tightness: ClassVar[int] = 2
 
+    def __post_init__(self) -> None:
+        self._checked()
+
     @abstractmethod
+    def _checked(self) -> dict[str, Any]:
+        """Return the parameters in the types that they are used in; raise if one is not allowed."""
+
     def _with_numbers(self, gammas: Gammas) -> "Kernel":
         """Return this kernel with every parameter checked and turned into a number."""
+        params = self._checked()
+        if "gamma" in params:
+            params["gamma"] = gammas.number(params["gamma"])
+        return type(self)(**params)
 
     @abstractmethod
     def _build(self) -> _core.Kernel:
@@ -224,7 +235,10 @@ class Kernel(ABC):
         for key, value in params.items():
             name, separator, rest = key.partition("__")
             if name not in names or (separator and not isinstance(getattr(self, name), Kernel)):
-                raise ValueError(f"{key!r} is not a parameter of {self!r}, which has {names}")
+                raise ValueError(
+                    f"{key!r} is not a parameter of {self!r}, which has {names}"
+                    f"{did_you_mean(name, names)}"
+                )
             if separator:
                 nested.setdefault(name, {})[rest] = value
             else:
@@ -257,14 +271,19 @@ class _Pair(Kernel):
     def _of_sequences(self) -> bool:
         return any(getattr(part, "_of_sequences", False) for part in (self.left, self.right))
 
-    def _with_numbers(self, gammas: Gammas) -> "Kernel":
+    def _checked(self) -> dict[str, Any]:
         for name in ("left", "right"):
             _check_kernel(name, getattr(self, name), self)
         if self.left._of_sequences is not self.right._of_sequences:
             raise TypeError(f"a kernel of sequences and one of numbers have no rows: {self!r}")
+        return {"left": self.left, "right": self.right}
+
+    def _with_numbers(self, gammas: Gammas) -> "Kernel":
+        self._checked()
         return type(self)(self.left._with_numbers(gammas), self.right._with_numbers(gammas))
 
 
+@suggesting
 @dataclass(frozen=True, repr=False)
 class Sum(_Pair):
     """The sum of two kernels, which ``left + right`` makes.
@@ -302,6 +321,7 @@ class Sum(_Pair):
         return f"{_repr_in(self.left, 0)} + {_repr_in(self.right, 1)}"
 
 
+@suggesting
 @dataclass(frozen=True, repr=False)
 class Product(_Pair):
     """The product of two kernels, which ``left * right`` makes.
@@ -341,6 +361,7 @@ class Product(_Pair):
         return f"{_repr_in(self.left, 1)} * {_repr_in(self.right, 2)}"
 
 
+@suggesting
 @dataclass(frozen=True, repr=False)
 class Scaled(Kernel):
     """A kernel times a number, which ``factor * kernel`` makes.
@@ -368,10 +389,12 @@ class Scaled(Kernel):
     def _of_sequences(self) -> bool:
         return bool(getattr(self.kernel, "_of_sequences", False))
 
-    def _with_numbers(self, gammas: Gammas) -> "Scaled":
+    def _checked(self) -> dict[str, Any]:
         _check_kernel("kernel", self.kernel, self)
-        factor = check_non_negative("factor", self.factor)
-        return Scaled(factor, self.kernel._with_numbers(gammas))
+        return {"factor": check_non_negative("factor", self.factor), "kernel": self.kernel}
+
+    def _with_numbers(self, gammas: Gammas) -> "Scaled":
+        return Scaled(self._checked()["factor"], self.kernel._with_numbers(gammas))
 
     def _build(self) -> _core.Kernel:
         return _core.Kernel.scaled(self.factor, self.kernel._build())
@@ -392,6 +415,7 @@ class Scaled(Kernel):
         return f"{shown(self.factor)} * {_repr_in(self.kernel, 2)}"
 
 
+@suggesting
 @dataclass(frozen=True, repr=False)
 class Normalized(Kernel):
     """A kernel divided by the lengths of both rows, which ``kernel.normalized()`` makes.
@@ -418,8 +442,12 @@ class Normalized(Kernel):
     def _of_sequences(self) -> bool:
         return bool(getattr(self.kernel, "_of_sequences", False))
 
-    def _with_numbers(self, gammas: Gammas) -> "Normalized":
+    def _checked(self) -> dict[str, Any]:
         _check_kernel("kernel", self.kernel, self)
+        return {"kernel": self.kernel}
+
+    def _with_numbers(self, gammas: Gammas) -> "Normalized":
+        self._checked()
         return Normalized(self.kernel._with_numbers(gammas))
 
     def _build(self) -> _core.Kernel:

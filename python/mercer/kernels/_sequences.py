@@ -2,14 +2,15 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _core
 from mercer._params import check_integer, check_real
+from mercer._suggest import suggesting
 from mercer._threads import thread_count
-from mercer.kernels._gamma import Gammas
 from mercer.kernels._kernel import Kernel
 
 __all__ = ["Spectrum", "Subsequence"]
@@ -46,6 +47,7 @@ def _length(length: int) -> int:
     return check_integer("length", length, f"an integer from 1 to {_LONGEST}", 1, _LONGEST)
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Spectrum(_OfSequences):
     """The spectrum kernel: how many words of `length` symbols two sequences have in common.
@@ -74,13 +76,14 @@ class Spectrum(_OfSequences):
 
     length: int = 3
 
-    def _with_numbers(self, gammas: Gammas) -> "Spectrum":
-        return Spectrum(length=_length(self.length))
+    def _checked(self) -> dict[str, Any]:
+        return {"length": _length(self.length)}
 
     def _sequence_kernel(self) -> _core.SequenceKernel:
         return _core.SequenceKernel.spectrum(self.length)
 
 
+@suggesting
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Subsequence(_OfSequences):
     """The gap-weighted subsequence kernel: common subsequences, the less weighed the more gaps.
@@ -112,10 +115,10 @@ class Subsequence(_OfSequences):
     length: int = 3
     decay: float = 0.5
 
-    def _with_numbers(self, gammas: Gammas) -> "Subsequence":
+    def _checked(self) -> dict[str, Any]:
         allowed = "a number above 0 and at most 1"
         decay = check_real("decay", self.decay, allowed, lambda number: 0.0 < number <= 1.0)
-        return Subsequence(length=_length(self.length), decay=decay)
+        return {"length": _length(self.length), "decay": decay}
 
     def _sequence_kernel(self) -> _core.SequenceKernel:
         return _core.SequenceKernel.subsequence(self.length, self.decay)

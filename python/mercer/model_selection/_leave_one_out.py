@@ -13,6 +13,7 @@ from mercer import _core
 from mercer._data import RowsLike, length
 from mercer.svm._base import BaseKernelMachine
 from mercer.svm._classifier import BaseClassifier
+from mercer.svm._probability import asked_for
 from mercer.svm._regressor import BaseRegressor
 from mercer.svm._shared import Collected, FitLike, Request, open_desk
 from mercer.svm._sources import source_of
@@ -98,7 +99,7 @@ def leave_one_out(
             f"{estimator!r}: for others, use cross_val_predict with LeaveOneOut()"
         )
     machine = clone(estimator)
-    if getattr(machine, "probability", False):
+    if asked_for(machine):
         machine.set_params(probability=False)
     request = _request(machine, X, y, sample_weight)
     found = _leave_out(request)

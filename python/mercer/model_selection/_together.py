@@ -17,6 +17,7 @@ from mercer.kernels._kernel import Kernel
 from mercer.model_selection._bar import SearchBar
 from mercer.svm._base import BaseKernelMachine
 from mercer.svm._classifier import BaseClassifier
+from mercer.svm._probability import asked_for
 from mercer.svm._regressor import BaseRegressor
 from mercer.svm._shared import Collected, FitLike, Known, Request, open_desk
 
@@ -255,7 +256,7 @@ class _Work:
         try:
             candidate = clone(estimator).set_params(**clone(dict(parameters), safe=False))
             machine = machine_of(candidate)
-            if machine is None or getattr(machine, "probability", False):
+            if machine is None or asked_for(machine):
                 return nothing
             kernel = machine._given_kernel()
             if not isinstance(kernel, Kernel) or kernel._of_sequences:

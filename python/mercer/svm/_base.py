@@ -42,6 +42,7 @@ from mercer.kernels import Linear
 from mercer.kernels._kernel import Kernel
 from mercer.report import History, Report
 from mercer.svm._parameters import KernelParameters
+from mercer.svm._private import PrivateNames
 from mercer.svm._results import history_of, report_of
 from mercer.svm._shared import FitLike, Request, desk
 from mercer.svm._sources import KernelFunction, KernelSource, Prediction, Training, source_of
@@ -85,7 +86,7 @@ class Problem:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
-class BaseKernelMachine(KernelParameters):
+class BaseKernelMachine(PrivateNames, KernelParameters):
     """Base of the estimators, which declare parameters, pose the problem and name the results.
 
     A fitted state is one object, ``__dict__``. ``fit`` of a subclass calls `_refit`, which makes

@@ -1,11 +1,12 @@
 """What the classifiers share: labels, class weights, and classes from the values of machines."""
 
 from abc import abstractmethod
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -13,10 +14,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from mercer import _core
 from mercer._data import MatrixLike, RowsLike, joined, scaled, weighted_rows
 from mercer._params import check_bool, check_choice, check_non_negative, check_real, naming
+from mercer._targets import check_labels
 from mercer.svm._available import available_if
 from mercer.svm._base import BaseKernelMachine, Problem
 from mercer.svm._docs import CLASSIFIER, documented
-from mercer.svm._probability import Calibrating
+from mercer.svm._probability import Calibrating, asked_for
 from mercer.svm._results import margins_of
 from mercer.svm._shared import open_desk, recalled
 from mercer.svm._state import freeze, whole_numbers
@@ -29,7 +31,7 @@ _Self = TypeVar("_Self", bound="BaseClassifier")
 
 def _check_probability(classifier: "BaseClassifier") -> None:
     """Raise an error that says how to ask for probabilities, unless they were asked for."""
-    if not classifier.probability:
+    if not asked_for(classifier):
         raise AttributeError(
             f"predict_proba is not available: probability={classifier.probability!r}. Fit with "
             "probability=True"
@@ -52,6 +54,9 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
     probA_: NDArray[np.float64]
     probB_: NDArray[np.float64]
 
+    # What else there is to say of rows with only one label.
+    _one_label: ClassVar[str] = ""
+
     @abstractmethod
     def _pose(
         self,
@@ -71,7 +76,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         super()._check_parameters()
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         check_bool("break_ties", self.break_ties)
-        check_bool("probability", self.probability)
+        check_bool("probability", asked_for(self))
         check_choice("multiclass", self.multiclass, ("ovo", "ovr", "dag"))
         with naming("random_state"):
             check_random_state(self.random_state)
@@ -116,8 +121,8 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
             classes = np.unique(y)
         if len(classes) < 2:
             raise ValueError(
-                "Invalid input - all samples with positive weights belong to the same class. "
-                "Check sample_weight."
+                "Invalid input - all samples with positive weights belong to the same class"
+                f"{self._one_label}. Check sample_weight."
             )
         # Faster than return_inverse, which sorts.
         labels = np.searchsorted(classes, y).astype(np.int64)
@@ -131,7 +136,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         problem = self._pose(labels, cost, weight, self._fit_multiclass, begin)
         # Three or more classes have as many machines, or more.
         machines = len(classes) - 1
-        if not self.probability:
+        if not asked_for(self):
             self._train(X, keep, weight, problem, machines=machines)
         else:
             calibrating = Calibrating()
@@ -253,8 +258,9 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         """
         model = self._snapshot()
         if "probA_" not in vars(model):
-            raise AttributeError(
-                "predict_proba needs a model that was fitted with probability=True"
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False: fit again with "
+                "probability=True"
             )
         expansion, breaks_ties = model._expansion(), model._breaks_ties()
         sigmoids = model.probA_, model.probB_
@@ -342,7 +348,7 @@ def classes_of(y: NDArray[Any]) -> NDArray[Any]:
         # suspiciously many, for which it looks at all of them several times.
         surely_labels = y.dtype.kind in "biuUS"
         if not surely_labels:
-            check_classification_targets(y)
+            check_labels(y)
         classes = np.unique(y)
         if surely_labels and 2 * len(classes) > len(y):
             check_classification_targets(y)

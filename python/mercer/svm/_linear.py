@@ -7,23 +7,25 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer import _core
 from mercer._data import FLOATS, MatrixLike, RowsLike, canonical, make_samples
+from mercer._estimator import Estimator
 from mercer._params import check_bool, check_integer, check_positive, naming
 from mercer._threads import thread_count
 from mercer.report import Report
 from mercer.svm._results import report_of
+from mercer.svm._types import Matrix
 from mercer.svm._verbose import ProgressLine
 
 __all__ = ["BaseLinearMachine"]
 
 
-class BaseLinearMachine(BaseEstimator):
+class BaseLinearMachine(Estimator):
     """Base of the linear estimators, which declare parameters and name the results."""
 
     C: Any
@@ -36,7 +38,7 @@ class BaseLinearMachine(BaseEstimator):
     random_state: Any
     max_iter: Any
 
-    coef_: NDArray[np.float64]
+    coef_: Matrix
     intercept_: NDArray[np.float64]
     n_iter_: int
     report_: Report
@@ -56,13 +58,20 @@ class BaseLinearMachine(BaseEstimator):
         if not (automatic or isinstance(self.dual, bool | np.bool_)):
             raise ValueError(f"dual must be a bool or 'auto', got {self.dual!r}")
 
-    def _check_dual(self, only_dual: tuple[str, ...]) -> None:
-        """Raise where scikit-learn has no solver of the primal problem."""
-        if self.loss in only_dual and isinstance(self.dual, bool | np.bool_) and not self.dual:
-            raise ValueError(
-                f"Unsupported set of arguments: loss={self.loss!r} is not supported when "
-                "dual=False, use dual=True or dual='auto'"
-            )
+    def _check_dual(self, only_dual: tuple[str, ...], penalty: str = "l2") -> None:
+        """Raise where scikit-learn has no solver of this problem, dual or primal."""
+        sparse, not_smooth = penalty == "l1", self.loss in only_dual
+        automatic = isinstance(self.dual, str)
+        if sparse and not_smooth:
+            advice = "use another loss"
+        elif automatic or not (self.dual if sparse else not_smooth and not self.dual):
+            return
+        else:
+            advice = f"use dual={not self.dual} or dual='auto'"
+        raise ValueError(
+            "Unsupported set of arguments: there is no solver for the combination of "
+            f"penalty={penalty!r}, loss={self.loss!r}, dual={self.dual!r}: {advice}"
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -136,9 +145,8 @@ class BaseLinearMachine(BaseEstimator):
         check_is_fitted(self)
         X = self._check_rows(X, reset=False)
         # In the precision of X, which is thus not copied.
-        coef = np.atleast_2d(self.coef_).astype(X.dtype, copy=False)
+        coef = self.coef_ if sp.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        coef = coef.astype(X.dtype, copy=False)
         intercept = self.intercept_.astype(X.dtype, copy=False)
-        if sp.issparse(X):
-            X = sp.csr_array(X)
-        values: NDArray[Any] = X @ coef.T + intercept
+        values: NDArray[Any] = safe_sparse_dot(X, coef.T, dense_output=True) + intercept
         return values

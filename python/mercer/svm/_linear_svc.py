@@ -5,9 +5,9 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer._data import RowsLike, length, scaled, weighted_rows
+from mercer._data import RowsLike, dense, length, scaled, sparse_as_configured, weighted_rows
 from mercer._params import check_choice, naming
 from mercer.svm._classifier import check_class_weight, classes_of, weights_of
 from mercer.svm._docs import LINEAR, documented
@@ -61,7 +61,7 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted. A class whose rows all have weight zero is not among them.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights of the features.
+        Weights of the features; a sparse matrix after `sparsify`.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts, zero without one.
     margin_ : float or ndarray of shape (n_classes,)
@@ -118,6 +118,7 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("loss", self.loss, ("squared_hinge", "hinge"))
+        self._check_dual(("hinge",), self.penalty)
         for name, only, other in (
             ("penalty", "l2", "l1"),
             ("multi_class", "ovr", "crammer_singer"),
@@ -127,7 +128,6 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
                 raise ValueError(f"{name}={other!r} is not supported, only {name}={only!r} is")
             check_choice(name, value, (only,))
         check_class_weight(self.class_weight)
-        self._check_dual(("hinge",))
 
     @documented(LINEAR)
     def fit(self: _Self, X: RowsLike, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
@@ -178,8 +178,34 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
         if "coef_" not in vars(self):
             raise AttributeError("margin_ is only available for a fitted model")
         with np.errstate(divide="ignore"):
-            margins: NDArray[np.float64] = 1.0 / np.linalg.norm(self.coef_, axis=1)
+            margins: NDArray[np.float64] = 1.0 / np.linalg.norm(dense(self.coef_), axis=1)
         return float(margins[0]) if len(margins) == 1 else margins
+
+    def sparsify(self: _Self) -> _Self:
+        """Make `coef_` a sparse matrix.
+
+        Predictions are then faster and the model is smaller if most weights are zero, else not.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        self.coef_ = sparse_as_configured(self.coef_)
+        return self
+
+    def densify(self: _Self) -> _Self:
+        """Make `coef_` an array again, which it is after `fit`.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        self.coef_ = dense(self.coef_)
+        return self
 
     @documented(LINEAR)
     def decision_function(self, X: RowsLike) -> NDArray[Any]:

@@ -100,6 +100,8 @@ class NuSVC(BaseClassifier):
 
     nu_: NDArray[np.float64]
 
+    _one_label = ", so the specified nu is infeasible"
+
     def __init__(
         self,
         *,

@@ -2,9 +2,9 @@
 
 from typing import Any, ClassVar, TypeVar
 
-from sklearn.base import BaseEstimator
-
+from mercer._estimator import Estimator
 from mercer._params import check_coef0, check_degree, check_gamma
+from mercer._suggest import did_you_mean
 from mercer.kernels import RBF, InverseMultiquadric, Laplacian, Linear, Polynomial, Sigmoid
 from mercer.kernels._kernel import Kernel
 from mercer.svm._sources import KernelFunction
@@ -15,8 +15,35 @@ _Self = TypeVar("_Self", bound="KernelParameters")
 
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "imq", "precomputed")
 
+#: What kernels are called in texts, in LIBSVM, e1071, kernlab and R's other packages.
+_OTHER_NAMES = {
+    "anova": "mercer.kernels.ANOVA()",
+    "anovadot": "mercer.kernels.ANOVA()",
+    "chi2": "mercer.kernels.ChiSquared()",
+    "cosine": "mercer.kernels.Linear().normalized()",
+    "gauss": "'rbf'",
+    "gaussian": "'rbf'",
+    "gram": "'precomputed'",
+    "inverse_multiquadric": "'imq'",
+    "laplace": "'laplacian'",
+    "laplacedot": "'laplacian'",
+    "matern": "mercer.kernels.Matern()",
+    "matrix": "'precomputed'",
+    "periodic": "mercer.kernels.Periodic()",
+    "polydot": "'poly'",
+    "polynomial": "'poly'",
+    "radial": "'rbf'",
+    "rbfdot": "'rbf'",
+    "squared_exponential": "'rbf'",
+    "string": "mercer.kernels.Spectrum()",
+    "stringdot": "mercer.kernels.Spectrum()",
+    "tanh": "'sigmoid'",
+    "tanhdot": "'sigmoid'",
+    "vanilladot": "'linear'",
+}
 
-class KernelParameters(BaseEstimator):
+
+class KernelParameters(Estimator):
     """An estimator with the parameters `kernel`, `degree`, `gamma` and `coef0`."""
 
     kernel: Any
@@ -49,7 +76,7 @@ class KernelParameters(BaseEstimator):
         names = ", ".join(repr(name) for name in KERNEL_NAMES)
         raise (ValueError if isinstance(self.kernel, str) else TypeError)(
             f"kernel must be one of {names}, an object of mercer.kernels or a callable, "
-            f"got {self.kernel!r}"
+            f"got {self.kernel!r}{did_you_mean(self.kernel, KERNEL_NAMES, _OTHER_NAMES)}"
         )
 
     def _named_kernel(self, name: str) -> Kernel | str:

@@ -1,5 +1,7 @@
 """Probabilities of classes: held-out values, found together with the fit itself."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,10 +9,21 @@ from mercer import _core
 from mercer.svm._shared import FitLike, Request
 from mercer.svm._sources import source_of
 
-__all__ = ["Calibrating", "held_out"]
+__all__ = ["Calibrating", "asked_for", "held_out"]
 
 #: Parts of which each is held out once.
 _FOLDS = 5
+
+
+def asked_for(machine: Any) -> Any:
+    """Return the parameter `probability` of a machine, False if it has none.
+
+    'deprecated', the default of scikit-learn since 1.9 and so among the parameters of its machines,
+    means False.
+    """
+    probability = getattr(machine, "probability", False)
+    unset = isinstance(probability, str) and probability == "deprecated"
+    return False if unset else probability
 
 
 def held_out(labels: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.kernels._gamma import Gamma
 from mercer.kernels._kernel import Kernel
@@ -13,6 +14,7 @@ __all__ = [
     "ClassWeight",
     "Gamma",
     "KernelLike",
+    "Matrix",
     "Multiclass",
     "RandomState",
     "Solver",
@@ -24,6 +26,10 @@ KernelLike: TypeAlias = (
     | Kernel
     | KernelFunction
 )
+
+#: A matrix of an estimator: an array, or sparse after a fit on sparse rows. Type checkers take it
+#: for an array, and let it be passed on as anything.
+Matrix: TypeAlias = NDArray[np.float64] | Any
 
 #: The weights of classes.
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
