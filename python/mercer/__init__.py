@@ -1,7 +1,8 @@
 """Kernel machines with scikit-learn's interface, trained exactly and fast by a Rust core.
 
 `SVC`, `NuSVC`, `LinearSVC`, `SVR`, `NuSVR`, `LinearSVR` and `OneClassSVM` replace scikit-learn's;
-`SVDD` draws a sphere around the data. `mercer.svm` has them all. `mercer.kernels` has kernel
+`SVDD` draws a sphere around the data. `mercer.svm` has them all, and `mercer.patch_sklearn` puts
+them into `sklearn.svm`. `mercer.kernels` has kernel
 functions that can be added, multiplied and scaled, `mercer.model_selection` helps to choose
 parameters, `mercer.report` has the types of `report_`, and `mercer.datasets` and `mercer.plots`
 serve examples. `mercer.decomposition`, `mercer.discriminant_analysis`, `mercer.cluster`,
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from mercer import kernels, report, svm
 from mercer._core import __version__
+from mercer._patch import patch_sklearn, unpatch_sklearn
 from mercer.svm import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 if TYPE_CHECKING:
@@ -50,9 +52,11 @@ __all__ = [
     "kernels",
     "model_selection",
     "neighbors",
+    "patch_sklearn",
     "plots",
     "report",
     "svm",
+    "unpatch_sklearn",
 ]
 
 #: Imported when first used: they need parts of scikit-learn that the machines do without.

@@ -38,6 +38,7 @@ FUNCTIONS = [
     for name in module.__all__
     if inspect.isfunction(getattr(module, name))
 ]
+FUNCTIONS += [mercer.patch_sklearn, mercer.unpatch_sklearn]
 CLASSES = [getattr(module, name) for module in (kernels, report) for name in module.__all__]
 CLASSES = [kind for kind in CLASSES if inspect.isclass(kind)]
 
