@@ -91,6 +91,9 @@ test-python: $(VENV)/editable
 	$(BIN)/ruff format --check python tests benches examples
 	$(BIN)/mypy --strict
 	$(BIN)/mypy --strict --explicit-package-bases tests/torture
+	@# A user's script and a user's mistakes, by what the installed package tells type checkers.
+	$(BIN)/mypy --strict --config-file= tests/typing/user.py tests/typing/mistakes.py
+	$(BIN)/basedpyright --pythonpath $(BIN)/python --project tests/typing
 	$(BIN)/python -m mypy.stubtest --allowlist tests/stubtest-allowlist.txt mercer._core
 	MPLBACKEND=Agg $(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 

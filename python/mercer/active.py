@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer._data import RowsLike, length
+from mercer._data import RowsLike, dense, length
 from mercer._estimator import Estimator
 from mercer._params import check_choice, check_integer, check_non_negative
 from mercer.svm import SVC
@@ -174,10 +174,8 @@ class SelectiveSampler(ClassifierMixin, MetaEstimatorMixin, Estimator):
         same = np.array_equal(np.unique(labels), last.classes_)
         if not same or len(last.classes_) != 2 or last.report_.status != "converged":
             return None
-        coefficients = last.dual_coef_
         start = np.zeros(len(labels))
-        dense = coefficients.toarray() if sp.issparse(coefficients) else coefficients
-        start[last.support_] = dense[0]
+        start[last.support_] = dense(last.dual_coef_)[0]
         return start
 
     def _record(self) -> None:

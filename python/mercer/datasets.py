@@ -1,7 +1,7 @@
 """Small data sets for examples and tests: two real ones, bundled, and the checkerboard."""
 
 from importlib.resources import as_file, files
-from typing import TypeAlias
+from typing import Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,12 @@ ionosphere using neural networks, Johns Hopkins APL Technical Digest 10 (1989), 
 """
 
 
+@overload
+def load_sonar(*, return_X_y: Literal[False] = False) -> Bunch: ...
+@overload
+def load_sonar(*, return_X_y: Literal[True]) -> _Labelled: ...
+@overload
+def load_sonar(*, return_X_y: bool) -> Bunch | _Labelled: ...
 def load_sonar(*, return_X_y: bool = False) -> Bunch | _Labelled:
     """Load the sonar data: 208 rows, 60 columns, 2 classes.
 
@@ -57,6 +63,12 @@ def load_sonar(*, return_X_y: bool = False) -> Bunch | _Labelled:
     return _load("sonar", _SONAR, return_X_y)
 
 
+@overload
+def load_ionosphere(*, return_X_y: Literal[False] = False) -> Bunch: ...
+@overload
+def load_ionosphere(*, return_X_y: Literal[True]) -> _Labelled: ...
+@overload
+def load_ionosphere(*, return_X_y: bool) -> Bunch | _Labelled: ...
 def load_ionosphere(*, return_X_y: bool = False) -> Bunch | _Labelled:
     """Load the ionosphere data: 351 rows, 34 columns, 2 classes.
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from types import MethodType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 __all__ = ["available_if"]
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 class _Available:
@@ -25,6 +27,11 @@ class _Available:
         return MethodType(self._function, instance)
 
 
-def available_if(check: Callable[[Any], None]) -> Callable[[Callable[..., Any]], Any]:
+def available_if(check: Callable[[Any], None]) -> Callable[[_Method], _Method]:
     """Make a method missing where `check` raises an AttributeError, which says why."""
-    return lambda function: _Available(check, function)
+
+    def decorate(function: _Method) -> _Method:
+        # To type checkers it is the method, which it is where it is there.
+        return cast("_Method", _Available(check, function))
+
+    return decorate

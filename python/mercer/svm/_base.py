@@ -47,7 +47,7 @@ from mercer.svm._results import history_of, report_of
 from mercer.svm._shared import FitLike, Request, desk
 from mercer.svm._sources import KernelFunction, KernelSource, Prediction, Training, source_of
 from mercer.svm._state import CoreForm, freeze, real_numbers, whole_numbers
-from mercer.svm._types import Multiclass
+from mercer.svm._types import Matrix, Multiclass
 from mercer.svm._verbose import ProgressLine
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
     eta: Any = 1.0
 
     support_: NDArray[np.int32]
-    support_vectors_: Any
+    support_vectors_: Matrix
     n_support_: NDArray[np.int32]
-    dual_coef_: Any
+    dual_coef_: Matrix
     intercept_: NDArray[np.float64]
     shape_fit_: tuple[int | None, ...]
     report_: Report
@@ -421,7 +421,7 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
         return self.dual_coef_
 
     @property
-    def coef_(self) -> MatrixLike:
+    def coef_(self) -> Matrix:
         """Weights of the features, for a linear kernel."""
         if not self.__sklearn_is_fitted__() or not isinstance(self._fit_kernel, Linear):
             raise AttributeError("coef_ is only available for a fitted model with a linear kernel")

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer.svm._state import freeze
+from mercer.svm._types import Matrix
 
 __all__ = ["PrivateNames"]
 
@@ -17,7 +18,7 @@ class PrivateNames:
     """
 
     _fit_kernel: Any
-    dual_coef_: Any
+    dual_coef_: Matrix
     intercept_: NDArray[np.float64]
     n_support_: NDArray[np.int32]
 
@@ -31,11 +32,11 @@ class PrivateNames:
         return float(getattr(self._fit_kernel, "gamma", 0.0))
 
     @property
-    def _dual_coef_(self) -> Any:
+    def _dual_coef_(self) -> Matrix:
         return freeze(self._sign * self.dual_coef_)
 
     @_dual_coef_.setter
-    def _dual_coef_(self, value: Any) -> None:
+    def _dual_coef_(self, value: Matrix) -> None:
         self.dual_coef_ = freeze(self._sign * value)
 
     @property
