@@ -88,7 +88,7 @@ def test_without_the_parameter_the_error_names_it():
     with pytest.raises(AttributeError, match="probability=True"):
         SVC.predict_proba(model, X)
     model.probability = True
-    with pytest.raises(AttributeError, match="fitted with probability=True"):
+    with pytest.raises(AttributeError, match="when fitted with probability=False"):
         model.predict_proba(X)
     assert not hasattr(OneClassSVM().fit(X), "predict_proba")
     with pytest.raises(TypeError, match="probability"):
