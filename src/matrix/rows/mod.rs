@@ -8,10 +8,12 @@
 //! | `given` | asked from the user's kernel |
 //! | `shared` | computed once for several matrices over the same samples |
 //! | `whole` | all computed beforehand, for many problems over parts of them |
+//! | `exact` | the same in `f64`, as products ask for them |
 //! | `rounded` | any of these, rounded to f32 |
 //!
 //! [`source_of`] is the one place that asks which kind a kernel is.
 
+mod exact;
 mod given;
 mod linear;
 mod rounded;

@@ -146,10 +146,10 @@ impl Shareable for f64 {
     }
 
     fn of_part<'a>(
-        _part: &'a Part<'a>,
+        part: &'a Part<'a>,
         own: Box<dyn RowSource<f64> + 'a>,
     ) -> Box<dyn RowSource<f64> + 'a> {
-        own
+        part.exact_rows(own)
     }
 }
 

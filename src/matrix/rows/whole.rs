@@ -3,9 +3,10 @@
 //! A grid search asks for the same rows again and again: for every cost, fold and pair of classes.
 //! So all values are computed once, in `f32`, and kept. A problem over all
 //! samples reads them where they lie; one over some of them copies the entries it needs, which lie
-//! together where the samples are in a good order. Values in `f64`, which few problems need, are
-//! computed as for any other matrix.
+//! together where the samples are in a good order. Values in `f64`, which only products need, are
+//! computed as for any other matrix, or kept as well where they are costly (see `exact`).
 
+use super::exact::{Exact, ExactRows};
 use super::source::{RowSource, Terms};
 use crate::data::Samples;
 use crate::error::{Polled, Stop};
@@ -26,6 +27,8 @@ pub(crate) struct Whole<'a> {
     all: Description<'a>,
     rows: RowCache<f32>,
     costly: bool,
+    /// Rows in `f64`, where they are worth their memory and there is enough of it.
+    exact: Option<Exact>,
 }
 
 impl<'a> Whole<'a> {
@@ -63,7 +66,13 @@ impl<'a> Whole<'a> {
                 .map(|()| size * size),
         })?;
         all.count(computed);
-        Ok(Some(Whole { all, rows, costly }))
+        let both = size.saturating_mul(size + 16).saturating_mul(12) <= bytes;
+        Ok(Some(Whole {
+            exact: (costly && both).then(|| Exact::new(size)),
+            all,
+            rows,
+            costly,
+        }))
     }
 
     /// Describes the matrix of some of the variables.
@@ -107,6 +116,29 @@ pub(crate) struct Part<'a> {
     runs: Vec<Range<usize>>,
     /// Whether these are all of them, in order.
     complete: bool,
+}
+
+impl<'a> Part<'a> {
+    /// Returns the numbers of its variables in the whole matrix.
+    pub(super) fn variables(&self) -> &[usize] {
+        &self.variables
+    }
+
+    /// Returns what the whole matrix is made of.
+    pub(super) fn all(&self) -> &Description<'a> {
+        &self.whole.all
+    }
+
+    /// Returns its rows in `f64`; `own` is what they would come from if there were no whole matrix.
+    pub(super) fn exact_rows<'b>(
+        &'b self,
+        own: Box<dyn RowSource<f64> + 'b>,
+    ) -> Box<dyn RowSource<f64> + 'b> {
+        match &self.whole.exact {
+            Some(exact) => Box::new(ExactRows::new(self, exact, own)),
+            None => own,
+        }
+    }
 }
 
 /// The rows of a part.
