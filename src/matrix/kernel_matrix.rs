@@ -2,12 +2,13 @@
 
 use super::description::Description;
 use super::rows::shared::{Shareable, Shared};
-use super::rows::whole::Whole;
+use super::rows::whole::{Gathered, Whole};
 use super::rows::{Common, RowSource, source_of};
 use crate::data::Samples;
 use crate::error::{Polled, Result, Stop};
 use crate::kernel::Kernel;
 use crate::simd::Real;
+use std::sync::Arc;
 
 /// A symmetric kernel matrix over the variables of a problem, computed on demand.
 ///
@@ -238,12 +239,17 @@ impl<'a> Shared<'a> {
 }
 
 impl<'a> Whole<'a> {
-    /// Describes the matrix of some of the variables, which may be named more than once.
-    pub(crate) fn part(&'a self, variables: &[usize]) -> KernelMatrix<'a> {
+    /// Describes the matrix of some of the variables, which may be named more than once, with rows that
+    /// have been gathered.
+    pub(crate) fn part(
+        &'a self,
+        variables: &[usize],
+        gathered: Option<Arc<Gathered>>,
+    ) -> KernelMatrix<'a> {
         let (description, part) = self.describe(variables);
         KernelMatrix {
             description,
-            common: Some(Common::Part(part)),
+            common: Some(Common::Part(part.with(gathered))),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::fit::{Fit, Fitted, Formulation, Part};
 use super::seed::seed;
 use super::stage::{Places, Stage};
-use crate::error::{Halt, Result};
+use crate::error::{Result, unless_stopped};
 use crate::matrix::{KernelMatrix, KernelRows};
 use crate::qp::{DualProblem, Image, Monitor, Solution, Solver};
 use ndarray::Array2;
@@ -61,7 +61,8 @@ impl<'a> Chain<'a> {
         let mut solutions = Vec::with_capacity(pose.parts.len());
         for (machine, part) in pose.parts.iter().enumerate() {
             self.monitor.machine(machine, pose.parts.len());
-            let places = self.stage.places(part.rows(), &fit.asked);
+            let family = fit.family(part.rows());
+            let places = self.stage.places(part.rows(), &fit.asked, &family);
             let solver = self.solver(fit, &places, started);
             let matrix = self.stage.matrix(&places)?;
             let (raw, image) = self.solve(machine, part, &places, &matrix, solver)?;
@@ -69,6 +70,7 @@ impl<'a> Chain<'a> {
             let finished = part.finish(places.own_solution(raw), &matrix);
             let asked = Asked {
                 fit,
+                stage: self.stage,
                 places: &places,
                 matrix: &matrix,
                 beta: &beta,
@@ -95,7 +97,7 @@ impl<'a> Chain<'a> {
     fn solver(&self, fit: &Fit, places: &Places, started: Instant) -> Solver {
         let mut solver = fit.solver.since(started);
         *solver.cache_bytes_mut() = Some(self.bytes);
-        if let (Solver::Smo(smo), true) = (&mut solver, places.is_complete()) {
+        if let (Solver::Smo(smo), true) = (&mut solver, places.is_lent()) {
             // Rows are read where they lie, in their order.
             smo.shrinking = false;
         }
@@ -136,6 +138,7 @@ impl<'a> Chain<'a> {
 /// Decision values that are asked for.
 struct Asked<'a> {
     fit: &'a Fit,
+    stage: &'a Stage<'a>,
     places: &'a Places,
     matrix: &'a KernelMatrix<'a>,
     /// The coefficients on the stage, and their image.
@@ -147,38 +150,49 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// Returns the values: from the image where only their sign is of use and that is certain, else
-    /// computed in f64.
+    /// computed in f64. Whoever stops it has no use for them.
     fn values(&self, monitor: &dyn Monitor) -> Result<Vec<f64>> {
         let scale = scale_of(&self.places.own(self.beta), &self.finished.beta);
+        let value = |product: f64| scale * product + self.finished.intercept;
         let signs = matches!(self.fit.formulation, Formulation::Classifier { .. });
         let mut values = vec![0.0; self.places.asked.len()];
         let mut open: Vec<(usize, u32)> = Vec::new();
         for (i, &at) in self.places.asked.iter().enumerate() {
-            let known = self
-                .image
-                .as_ref()
-                .map(|image| (image.values[at], image.errors[at]));
-            match known {
-                Some((value, error))
-                    if signs && (scale * value + self.finished.intercept).abs() > scale * error =>
-                {
-                    values[i] = scale * value + self.finished.intercept;
+            let known = self.image.as_ref();
+            match known.map(|image| (image.values[at], image.errors[at])) {
+                Some((known, error)) if signs && value(known).abs() > scale * error => {
+                    values[i] = value(known);
                 }
                 _ => open.push((i, at as u32)),
             }
         }
+        let stop = || monitor.stop();
         let at: Vec<u32> = open.iter().map(|&(_, at)| at).collect();
-        match self.matrix.product(self.beta, &at, &|| monitor.stop()) {
-            Ok(exact) => {
-                for (&(i, _), exact) in open.iter().zip(exact) {
-                    values[i] = scale * exact + self.finished.intercept;
-                }
-            }
-            // Whoever stops it has no use for the values.
-            Err(Halt::Stopped) => {}
-            Err(Halt::Failed(error)) => return Err(error),
+        let exact = unless_stopped(self.matrix.product(self.beta, &at, &stop))?;
+        for (&(i, _), exact) in open.iter().zip(exact.into_iter().flatten()) {
+            values[i] = value(exact);
         }
-        Ok(values)
+        let outside = &self.places.outside;
+        if outside.is_empty() {
+            return Ok(values);
+        }
+        let exact = self.stage.product(self.places, self.beta, outside, &stop);
+        let exact = unless_stopped(exact)?.unwrap_or_else(|| vec![0.0; outside.len()]);
+        Ok(self.merged(values, exact.into_iter().map(value).collect()))
+    }
+
+    /// Returns the values of all rows asked for, in order, from those inside and those outside.
+    fn merged(&self, inside: Vec<f64>, outside: Vec<f64>) -> Vec<f64> {
+        let (mut inside, mut outside) = (inside.into_iter(), outside.into_iter());
+        let mut rows = self.places.outside.iter().peekable();
+        let next = |row: &usize| match rows.next_if_eq(&row) {
+            Some(_) => outside.next(),
+            None => inside.next(),
+        };
+        let values = self.fit.asked.iter().map(next);
+        values
+            .map(|value| value.expect("each row is in one of them"))
+            .collect()
     }
 }
 

@@ -208,6 +208,17 @@ impl Fit {
         })
     }
 
+    /// Returns all rows of the classes that are among some rows, held out or not.
+    pub(super) fn family(&self, rows: &[usize]) -> Vec<usize> {
+        let most = rows.iter().filter_map(|&row| self.labels.get(row)).max();
+        let mut among = vec![false; most.map_or(0, |&label| label + 1)];
+        rows.iter()
+            .filter_map(|&row| self.labels.get(row))
+            .for_each(|&label| among[label] = true);
+        let belongs = |row: &usize| among.get(self.labels[*row]).is_some_and(|&is| is);
+        (0..self.labels.len()).filter(belongs).collect()
+    }
+
     /// Tells whether it has a single machine, of most rows that are not held out.
     pub(super) fn has_one_machine(&self) -> bool {
         match self.formulation {

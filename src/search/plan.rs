@@ -167,9 +167,9 @@ impl<'a> Plan<'a> {
         let bytes = self.budget();
         let stage = |group: &Vec<usize>| {
             let kernel = &fits[group[0]].kernel;
-            Stage::new(kernel, self.samples, bytes / kernels.len(), &|| {
-                self.monitor.stop()
-            })
+            let pairs = group.iter().any(|&fit| !fits[fit].has_one_machine());
+            let bytes = bytes / kernels.len();
+            Stage::new(kernel, self.samples, bytes, pairs, &|| self.monitor.stop())
         };
         let stages: Vec<_> = kernels.iter().map(stage).collect();
         let mut chains: Vec<(usize, Vec<usize>)> = Vec::new();

@@ -3,14 +3,17 @@
 //! A problem over most of the rows is put on all of them: rows that are not its own are variables
 //! fixed at zero. Then the rows of K are read where they lie, solutions of one fold can be compared
 //! with those of another, variable by variable, and (K beta)_i is there for every row. A problem over
-//! fewer rows, such as that of a pair of classes, is put on its own and those asked for.
+//! fewer rows, such as that of a pair of classes, is put on all rows of these classes, the matrix of
+//! which is copied once for all folds and costs; of other rows that are asked for, values are computed.
+//! Where there is no memory for that, it is put on its own rows and those asked for.
 
 use crate::data::Samples;
 use crate::error::{Polled, Result, Stop};
 use crate::kernel::Kernel;
-use crate::matrix::{KernelMatrix, Whole};
+use crate::matrix::{Gathered, KernelMatrix, Whole};
 use crate::qp::{Constraint, DualProblem, Solution};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The share of all rows from which a problem is put on all of them.
 const MOST: f64 = 0.6;
@@ -21,6 +24,8 @@ pub(super) struct Stage<'a> {
     samples: &'a Samples,
     /// The matrix of all samples, if there was room for it.
     whole: Option<Whole<'a>>,
+    /// Matrices of some of the rows that have been copied.
+    gathered: Mutex<BTreeMap<Arc<[usize]>, Arc<Gathered>>>,
 }
 
 /// Where the variables of a problem are.
@@ -30,19 +35,29 @@ pub(super) struct Places {
     pub rows: Arc<[usize]>,
     /// The variable of the stage for each variable of the problem.
     pub own: Vec<usize>,
-    /// The variable for each row asked for.
+    /// The variable for each row asked for that has one.
     pub asked: Vec<usize>,
-    complete: bool,
+    /// The rows asked for that have none.
+    pub outside: Vec<usize>,
+    /// Whether rows of the matrix are read where they lie.
+    is_lent: bool,
 }
 
 impl<'a> Stage<'a> {
-    /// Computes what fits `bytes`.
-    pub fn new(kernel: &Kernel, samples: &'a Samples, bytes: usize, stop: Stop) -> Polled<Self> {
+    /// Computes what fits `bytes`; `pairs` tells that many problems are over few of the rows.
+    pub fn new(
+        kernel: &Kernel,
+        samples: &'a Samples,
+        bytes: usize,
+        pairs: bool,
+        stop: Stop,
+    ) -> Polled<Self> {
         let index = (0..samples.rows()).collect();
         Ok(Stage {
-            whole: Whole::new(kernel, samples, index, bytes, stop)?,
+            whole: Whole::new(kernel, samples, index, (bytes, pairs), stop)?,
             kernel: kernel.clone(),
             samples,
+            gathered: Mutex::default(),
         })
     }
 
@@ -55,22 +70,80 @@ impl<'a> Stage<'a> {
         self.samples
     }
 
-    /// Finds places for the variables of a problem over `rows`, and for the rows asked for.
-    pub fn places(&self, rows: &[usize], asked: &[usize]) -> Places {
+    /// Finds places for the variables of a problem over `rows`, and for the rows asked for. `family` are
+    /// the rows of its classes, held out or not.
+    pub fn places(&self, rows: &[usize], asked: &[usize], family: &[usize]) -> Places {
         let n = self.samples.rows();
         let mut place = vec![usize::MAX; n];
         let distinct = rows
             .iter()
             .all(|&row| std::mem::replace(&mut place[row], 0) != 0);
-        let complete = distinct && rows.len() as f64 >= MOST * n as f64 && self.whole.is_some();
-        if complete {
+        let Some(whole) = self.whole.as_ref().filter(|_| distinct) else {
+            return Places::apart(rows, asked, place);
+        };
+        if rows.len() as f64 >= MOST * n as f64 {
             return Places {
                 rows: (0..n).collect(),
                 own: rows.to_vec(),
                 asked: asked.to_vec(),
-                complete,
+                outside: Vec::new(),
+                is_lent: true,
             };
         }
+        if !whole.gathers || family.is_empty() {
+            return Places::apart(rows, asked, place);
+        }
+        let (mut places, _) = Places::within(family, rows, asked);
+        places.is_lent = true;
+        places
+    }
+
+    /// Describes the matrix over the rows of some places.
+    pub fn matrix(&'a self, places: &Places) -> Result<KernelMatrix<'a>> {
+        let Some(whole) = &self.whole else {
+            return KernelMatrix::new(&self.kernel, self.samples, places.rows.to_vec());
+        };
+        let gathered = match places.is_lent && places.rows.len() < self.samples.rows() {
+            true => Some(self.gather(whole, &places.rows)?),
+            false => None,
+        };
+        Ok(whole.part(&places.rows, gathered))
+    }
+
+    /// Returns a copy of the matrix of some rows, made when it is first asked for.
+    fn gather(&self, whole: &Whole, rows: &Arc<[usize]>) -> Result<Arc<Gathered>> {
+        let known = || self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(rows) {
+            return Ok(found.clone());
+        }
+        // Another thread may be at it as well: the copies are the same, and one of them is kept.
+        let made = Arc::new(whole.gather(rows)?);
+        Ok(known().entry(rows.clone()).or_insert(made).clone())
+    }
+
+    /// Returns (K beta)_i for other rows than those of the places that beta belongs to.
+    pub fn product(
+        &self,
+        places: &Places,
+        beta: &[f64],
+        rows: &[usize],
+        stop: Stop,
+    ) -> Polled<Vec<f64>> {
+        let support = places.rows.iter().zip(beta).filter(|t| *t.1 != 0.0);
+        let (mut all, mut beta): (Vec<usize>, Vec<f64>) = support.unzip();
+        let at: Vec<u32> = (all.len() as u32..).take(rows.len()).collect();
+        all.extend(rows);
+        beta.resize(all.len(), 0.0);
+        match &self.whole {
+            Some(whole) => whole.part(&all, None).product(&beta, &at, stop),
+            None => KernelMatrix::new(&self.kernel, self.samples, all)?.product(&beta, &at, stop),
+        }
+    }
+}
+
+impl Places {
+    /// Puts a problem on its own rows and those asked for; `place` has room for all rows.
+    fn apart(rows: &[usize], asked: &[usize], mut place: Vec<usize>) -> Self {
         place.fill(usize::MAX);
         let mut all = Vec::with_capacity(rows.len() + asked.len());
         for &row in rows {
@@ -89,20 +162,11 @@ impl<'a> Stage<'a> {
             own: (0..rows.len()).collect(),
             rows: all.into(),
             asked: asked_at,
-            complete,
+            outside: Vec::new(),
+            is_lent: false,
         }
     }
 
-    /// Describes the matrix over the rows of some places.
-    pub fn matrix(&'a self, places: &Places) -> Result<KernelMatrix<'a>> {
-        match &self.whole {
-            Some(whole) => Ok(whole.part(&places.rows)),
-            None => KernelMatrix::new(&self.kernel, self.samples, places.rows.to_vec()),
-        }
-    }
-}
-
-impl Places {
     /// Finds places for the variables of a problem over `rows` among those of a problem over more rows,
     /// and for the rows asked for that are among these, which are returned.
     pub fn within(all: &[usize], rows: &[usize], asked: &[usize]) -> (Self, Vec<usize>) {
@@ -112,19 +176,20 @@ impl Places {
             place[row] = at;
         }
         let known = |row: &usize| *row < n && place[*row] != usize::MAX;
-        let found: Vec<usize> = asked.iter().copied().filter(known).collect();
+        let (found, outside): (Vec<usize>, Vec<usize>) = asked.iter().partition(|row| known(row));
         let places = Places {
             own: rows.iter().map(|&row| place[row]).collect(),
             asked: found.iter().map(|&row| place[row]).collect(),
             rows: all.into(),
-            complete: false,
+            outside,
+            is_lent: false,
         };
         (places, found)
     }
 
-    /// Tells whether the problem is put on all rows.
-    pub fn is_complete(&self) -> bool {
-        self.complete
+    /// Tells whether rows of the matrix are read where they lie, in their order.
+    pub fn is_lent(&self) -> bool {
+        self.is_lent
     }
 
     /// Returns the problem with variables fixed at zero for what is not its own.

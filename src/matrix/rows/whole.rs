@@ -14,7 +14,9 @@ use crate::kernel::{Columns, Kernel};
 use crate::matrix::cache::RowCache;
 use crate::matrix::description::Description;
 use crate::matrix::order::Order;
+use crate::simd::memory;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Multiplications behind a kernel value from which it is cheaper to pick the values of a block from
 /// its rows, a cache line each, than to compute them; and from which it is cheaper to mirror half of a
@@ -29,21 +31,24 @@ pub(crate) struct Whole<'a> {
     costly: bool,
     /// Rows in `f64`, where they are worth their memory and there is enough of it.
     exact: Option<Exact>,
+    /// Whether parts are to be gathered.
+    pub gathers: bool,
 }
 
 impl<'a> Whole<'a> {
     /// Computes the matrix of rows `index` of `samples`; None if `f32` is of no use for it, if the kernel
-    /// is not evaluated in tiles, or if it takes more than so many bytes.
+    /// is not evaluated in tiles, or if it takes more than so many bytes. `gathers` tells that problems
+    /// over few of the variables will be many.
     pub fn new(
         kernel: &Kernel,
         samples: &'a Samples,
         index: Vec<usize>,
-        bytes: usize,
+        (bytes, gathers): (usize, bool),
         stop: Stop,
     ) -> Polled<Option<Self>> {
         let size = index.len();
-        let fits = size.saturating_mul(size + 16).saturating_mul(4) <= bytes;
-        if !kernel.is_tiled() || kernel.may_be_indefinite() || !fits {
+        let fits = |each: usize| size.saturating_mul(size + 16).saturating_mul(each) <= bytes;
+        if !kernel.is_tiled() || kernel.may_be_indefinite() || !fits(4) {
             return Ok(None);
         }
         let all = Description::new(kernel, samples, index)?;
@@ -66,12 +71,15 @@ impl<'a> Whole<'a> {
                 .map(|()| size * size),
         })?;
         all.count(computed);
-        let both = size.saturating_mul(size + 16).saturating_mul(12) <= bytes;
+        // Values in f64 take 8 bytes; the matrices of all pairs of classes hold each value about twice.
+        let gathers = gathers && fits(4 + 8 + 8);
+        let exact = (gathers || costly && fits(4 + 8)).then(|| Exact::new(size));
         Ok(Some(Whole {
-            exact: (costly && both).then(|| Exact::new(size)),
             all,
             rows,
             costly,
+            exact,
+            gathers,
         }))
     }
 
@@ -93,8 +101,22 @@ impl<'a> Whole<'a> {
             variables: variables.to_vec(),
             runs,
             complete,
+            gathered: None,
         };
         (self.all.part(variables), part)
+    }
+
+    /// Copies the rows of some of the variables.
+    pub fn gather(&self, variables: &[usize]) -> crate::error::Result<Gathered> {
+        let size = variables.len();
+        let mut values = memory::zeros::<f32>(size * size, "the kernel matrix of a pair")?;
+        for (line, &variable) in values.chunks_mut(size.max(1)).zip(variables) {
+            let row = self.row(variable);
+            for (entry, &column) in line.iter_mut().zip(variables) {
+                *entry = row[column];
+            }
+        }
+        Ok(Gathered { values, size })
     }
 
     /// Returns how many kernel values have been computed.
@@ -107,6 +129,19 @@ impl<'a> Whole<'a> {
     }
 }
 
+/// The matrix of some of the variables, copied so that its rows are read where they lie.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    values: Vec<f32>,
+    size: usize,
+}
+
+impl Gathered {
+    fn row(&self, variable: u32) -> &[f32] {
+        &self.values[variable as usize * self.size..][..self.size]
+    }
+}
+
 /// Some of the variables of a whole matrix.
 #[derive(Clone, Debug)]
 pub(crate) struct Part<'a> {
@@ -116,9 +151,24 @@ pub(crate) struct Part<'a> {
     runs: Vec<Range<usize>>,
     /// Whether these are all of them, in order.
     complete: bool,
+    gathered: Option<Arc<Gathered>>,
 }
 
 impl<'a> Part<'a> {
+    /// Returns the same with rows that have been gathered.
+    pub(in crate::matrix) fn with(mut self, gathered: Option<Arc<Gathered>>) -> Self {
+        self.gathered = gathered;
+        self
+    }
+
+    /// Returns the row of a variable where it lies, if it does.
+    fn lend(&self, variable: u32) -> Option<&[f32]> {
+        match &self.gathered {
+            Some(gathered) => Some(gathered.row(variable)),
+            None => (self.complete).then(|| self.whole.row(variable as usize)),
+        }
+    }
+
     /// Returns the numbers of its variables in the whole matrix.
     pub(super) fn variables(&self) -> &[usize] {
         &self.variables
@@ -165,6 +215,12 @@ impl RowSource<f32> for PartRows<'_> {
     ) -> Polled<()> {
         let part = self.part;
         for (&variable, out) in variables.iter().zip(out) {
+            if let Some(row) = part.lend(variable) {
+                let columns = &order.variables()[positions.clone()];
+                let entries = out.iter_mut().zip(columns);
+                entries.for_each(|(entry, &column)| *entry = row[column as usize]);
+                continue;
+            }
             let row = part.whole.row(part.variables[variable as usize]);
             if order.is_natural() && positions == (0..order.len()) {
                 let mut rest = &mut **out;
@@ -190,6 +246,15 @@ impl RowSource<f32> for PartRows<'_> {
         stop: Stop,
     ) -> Polled<()> {
         let Part { whole, .. } = self.part;
+        if let Some(gathered) = &self.part.gathered {
+            for (out, &row) in out.chunks_mut(stride).zip(variables) {
+                let row = gathered.row(row);
+                for (entry, &column) in out.iter_mut().zip(variables) {
+                    *entry = row[column as usize];
+                }
+            }
+            return Ok(());
+        }
         if !whole.costly {
             return self.own.block(variables, out, stride, stop);
         }
@@ -229,10 +294,10 @@ impl RowSource<f32> for PartRows<'_> {
     }
 
     fn lends(&self) -> bool {
-        self.part.complete
+        self.part.complete || self.part.gathered.is_some()
     }
 
     fn lend(&self, variable: u32) -> Option<&[f32]> {
-        (self.part.complete).then(|| self.part.whole.row(variable as usize))
+        self.part.lend(variable)
     }
 }
