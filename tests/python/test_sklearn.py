@@ -6,11 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sklearn
 import sklearn.svm
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer
 
@@ -82,3 +85,16 @@ def test_the_parameters_of_scikit_learns_machines_are_ours(name):
     kind = type(theirs)
     methods = {one for one in dir(kind) if one[0] != "_" and callable(getattr(kind, one))}
     assert {"fit", "predict", "get_params"} <= methods <= set(dir(type(ours)))
+
+
+@pytest.mark.parametrize("machine", [mercer.SVC(), mercer.LinearSVC()])
+def test_weights_are_routed_through_pipelines(machine):
+    X, y = load_iris(return_X_y=True)
+    weight = np.linspace(0.0, 2.0, len(y))
+    alone = clone(machine).fit(StandardScaler().fit_transform(X), y, sample_weight=weight)
+    with sklearn.config_context(enable_metadata_routing=True):
+        machine = clone(machine).set_fit_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        routed = make_pipeline(scaler, machine).fit(X, y, sample_weight=weight)
+        values = routed[-1].decision_function(X)
+    np.testing.assert_array_equal(values, alone.decision_function(X))
