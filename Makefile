@@ -79,8 +79,8 @@ test-rust: $(VENV)/made
 	cargo fmt --check
 	cargo clippy --locked --no-default-features -- -D warnings
 	cargo clippy --locked --all-targets --features python -- -D warnings
-	cargo test --locked --no-default-features
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --no-default-features
+	cargo test --locked --no-default-features --features persist
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --no-default-features --features persist
 	@# Two versions of ndarray would make our arrays and rust-numpy's different types.
 	@test "$$(cargo tree --locked --features python --prefix none --format '{p}' \
 		| sed -n 's/^ndarray v\([^ ]*\).*/\1/p' | sort -u | wc -l)" -eq 1 \

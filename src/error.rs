@@ -66,6 +66,20 @@ pub enum Error {
     /// Memory ran out in the middle of a computation.
     #[error("not enough memory: it ran out in the middle of the computation")]
     Exhausted,
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: String,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A file is no model file, is damaged, or holds something else than was asked for.
+    #[error("{what}")]
+    Format {
+        /// What is wrong, and what to do.
+        what: String,
+    },
     /// The system refused something else, such as threads.
     #[error("the system refused {what}: {source}")]
     System {

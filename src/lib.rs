@@ -47,6 +47,7 @@
 //! | [`search`] | many fits on one kernel: grids, folds, leaving one out, probabilities |
 //! | [`spectral`] | what lives in feature space: components, discriminants, clusters, neighbours |
 //! | [`bayes`] | relevance vectors and Bayes points |
+//! | `persist` | models as files, with the feature `persist` |
 
 pub mod error;
 #[doc(hidden)]
@@ -66,6 +67,9 @@ pub mod search;
 pub mod spectral;
 
 pub mod bayes;
+
+#[cfg(feature = "persist")]
+pub mod persist;
 
 #[doc(hidden)]
 pub mod bench;

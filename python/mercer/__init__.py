@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from mercer import kernels, report, svm
 from mercer._core import __version__
 from mercer._patch import patch_sklearn, unpatch_sklearn
+from mercer.io import load, save
 from mercer.svm import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         datasets,
         decomposition,
         discriminant_analysis,
+        io,
         model_selection,
         neighbors,
         plots,
@@ -49,12 +51,15 @@ __all__ = [
     "datasets",
     "decomposition",
     "discriminant_analysis",
+    "io",
     "kernels",
+    "load",
     "model_selection",
     "neighbors",
     "patch_sklearn",
     "plots",
     "report",
+    "save",
     "svm",
     "unpatch_sklearn",
 ]
@@ -68,6 +73,7 @@ _LATER = (
     "datasets",
     "decomposition",
     "discriminant_analysis",
+    "io",
     "model_selection",
     "neighbors",
     "plots",

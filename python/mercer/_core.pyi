@@ -4,7 +4,8 @@ Nothing here is public; the estimators are the interface.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias, final
+from os import PathLike
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -478,6 +479,9 @@ def probabilities(
     winners are the classes that are predicted, which become the most probable.
     """
 
+def read_model(path: str | PathLike[str]) -> tuple[str, dict[str, NDArray[Any]]]: ...
+def write_model(path: str | PathLike[str], text: str, arrays: dict[str, NDArray[Any]]) -> None: ...
+def saved_attributes(estimator: str) -> list[str] | None: ...
 def available_threads() -> int:
     """Count the threads to use: affinity, cgroup quota and RAYON_NUM_THREADS are respected."""
 

@@ -1,9 +1,8 @@
 //! Machine: the solution of one quadratic programme, as far as it is not zero.
 
-use super::expansion::{Coefficients, Expansion};
+use super::expansion::{Coefficients, Expansion, Kept};
 use super::multiclass::{Machines, Multiclass};
 use super::settings::Settings;
-use crate::data::Samples;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
@@ -50,11 +49,11 @@ impl Machine {
         }
     }
 
-    /// Returns z -> factor * sum_i beta_i k(x_i, z) + intercept.
-    pub(super) fn expansion(
+    /// Returns z -> factor * sum_i beta_i k(x_i, z) + intercept from what is kept of the x_i.
+    pub(crate) fn expansion_of(
         &self,
         kernel: &Kernel,
-        samples: &Samples,
+        kept: Kept,
         factor: f64,
         intercept: f64,
     ) -> Result<Expansion> {
@@ -66,7 +65,7 @@ impl Machine {
             intercept: &[intercept],
             multiclass: Multiclass::OneVsOne,
         };
-        Expansion::of_rows(kernel, samples, &self.support, &coefficients)
+        Expansion::of_kept(kernel, kept, &coefficients)
     }
 }
 

@@ -2,6 +2,8 @@
 
 #[macro_use]
 mod settings;
+#[macro_use]
+mod access;
 mod checks;
 mod detector;
 pub(crate) mod expansion;
@@ -16,8 +18,10 @@ mod svdd;
 mod svr;
 
 pub use expansion::{Expansion, coefficients_by_machine};
+#[cfg(feature = "persist")]
+pub(crate) use linear::LinearMachine;
 #[cfg(feature = "python")]
-pub(crate) use linear::{LinearMachine, LinearTraining};
+pub(crate) use linear::LinearTraining;
 pub use linear::{LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel};
 pub use machine::Machine;
 pub use multiclass::{Dag, Machines, Margin, Multiclass, OneVsOne, OneVsRest, Training};
@@ -26,5 +30,7 @@ pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
 pub use one_class::{OneClassModel, OneClassSvm};
 pub use svc::{Svc, SvcModel};
+#[cfg(feature = "persist")]
+pub(crate) use svdd::Sphere;
 pub use svdd::{Svdd, SvddModel};
 pub use svr::{Svr, SvrColumns, SvrModel};

@@ -2,7 +2,7 @@
 
 use super::checks::{check_weights, rows_with_weight, take};
 use super::detector::Detector;
-use super::expansion::Expansion;
+use super::expansion::{Expansion, Kept};
 use super::machine::{Machine, solve};
 use super::settings::Settings;
 use crate::data::Samples;
@@ -11,6 +11,7 @@ use crate::formulation::{Loss, boundary_shift, one_class};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
 use crate::qp::{Monitor, Report, Unwatched};
+use std::sync::Arc;
 
 /// A detector of novelty: the plane that separates the samples from the origin, nu being an upper
 /// bound on the share of samples outside.
@@ -134,11 +135,8 @@ impl OneClassSvm {
         monitor: &dyn Monitor,
     ) -> Result<OneClassModel> {
         let machine = self.train(samples, weights, monitor)?;
-        Ok(OneClassModel {
-            // Scores have no intercept.
-            expansion: machine.expansion(&self.kernel, samples, 1.0, 0.0)?,
-            machine,
-        })
+        let kept = Kept::new(&self.kernel, samples, &machine.support)?;
+        OneClassModel::of(&self.kernel, kept, machine)
     }
 
     /// Trains the machine alone; rows of weight zero are left out.
@@ -170,11 +168,16 @@ impl OneClassSvm {
 /// assert!(model.offset() > 0.0);
 /// # Ok::<(), mercer::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OneClassModel {
     machine: Machine,
-    expansion: Expansion,
+    expansion: Arc<Expansion>,
 }
+
+expansion_access!(
+    OneClassModel,
+    "OneClassSvm::new(Kernel::rbf(0.5)).fit(x.view())?"
+);
 
 impl Detector for OneClassModel {
     fn scores(&self, samples: &Samples) -> Result<Vec<f64>> {
@@ -187,6 +190,18 @@ impl Detector for OneClassModel {
 }
 
 impl OneClassModel {
+    /// Makes a model of its parts.
+    ///
+    /// # Errors
+    /// If they do not fit together.
+    pub(crate) fn of(kernel: &Kernel, kept: Kept, machine: Machine) -> Result<Self> {
+        Ok(OneClassModel {
+            // Scores have no intercept.
+            expansion: Arc::new(machine.expansion_of(kernel, kept, 1.0, 0.0)?),
+            machine,
+        })
+    }
+
     /// Returns the support vectors, coefficients and intercept, which is minus the offset.
     ///
     /// ```

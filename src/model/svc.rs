@@ -1,7 +1,7 @@
 //! Svc: the classifier for Rust users.
 
 use super::checks::{check_lengths, check_weights};
-use super::expansion::{Coefficients, Expansion};
+use super::expansion::{Coefficients, Expansion, Kept};
 use super::multiclass::{Machines, Margin, Multiclass, Training};
 use super::settings::Settings;
 use crate::data::Samples;
@@ -10,6 +10,7 @@ use crate::formulation::{Intercept, Loss, SvcLoss};
 use crate::kernel::Kernel;
 use crate::qp::{Monitor, Report, Unwatched};
 use ndarray::Array2;
+use std::sync::Arc;
 
 /// A support vector classifier, for more than two classes one-vs-one unless told otherwise.
 ///
@@ -267,18 +268,38 @@ impl<L: Ord + Clone> Coded<L> {
 /// assert_eq!(model.classes(), ['a', 'b']);
 /// # Ok::<(), mercer::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SvcModel<L> {
     classes: Vec<L>,
     machines: Machines,
     multiclass: Multiclass,
-    expansion: Expansion,
+    expansion: Arc<Expansion>,
 }
+
+expansion_access!(
+    SvcModel<L>,
+    "Svc::new(Kernel::rbf(0.5)).fit(x.view(), &[0, 0, 1, 1])?"
+);
 
 impl<L> SvcModel<L> {
     pub(super) fn new(
         kernel: &Kernel,
         coded: Coded<L>,
+        machines: Machines,
+        multiclass: Multiclass,
+    ) -> Result<Self> {
+        let kept = Kept::new(kernel, &coded.samples, &machines.support)?;
+        Self::of(kernel, kept, coded.classes, machines, multiclass)
+    }
+
+    /// Makes a model of its parts.
+    ///
+    /// # Errors
+    /// If they do not fit together.
+    pub(crate) fn of(
+        kernel: &Kernel,
+        kept: Kept,
+        classes: Vec<L>,
         machines: Machines,
         multiclass: Multiclass,
     ) -> Result<Self> {
@@ -288,13 +309,18 @@ impl<L> SvcModel<L> {
             intercept: &machines.intercept,
             multiclass,
         };
-        let (samples, support) = (&coded.samples, &machines.support);
         Ok(SvcModel {
-            expansion: Expansion::of_rows(kernel, samples, support, &coefficients)?,
-            classes: coded.classes,
+            expansion: Arc::new(Expansion::of_kept(kernel, kept, &coefficients)?),
+            classes,
             machines,
             multiclass,
         })
+    }
+
+    /// Returns how several classes are decided.
+    #[cfg(feature = "persist")]
+    pub(crate) fn strategy(&self) -> Multiclass {
+        self.multiclass
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::checks::{check_weights, rows_with_weight, take};
 use super::detector::Detector;
-use super::expansion::Expansion;
+use super::expansion::{Expansion, Kept};
 use super::machine::{Machine, solve};
 use super::settings::Settings;
 use crate::data::Samples;
@@ -11,6 +11,7 @@ use crate::formulation::{Loss, boundary_shift, constant_diagonal, svdd};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
 use crate::qp::{Monitor, Report, Unwatched};
+use std::sync::Arc;
 
 /// A detector of novelty: the smallest sphere around the samples, nu being an upper bound on the
 /// share of samples outside.
@@ -128,22 +129,9 @@ impl Svdd {
         weights: &[f64],
         monitor: &dyn Monitor,
     ) -> Result<SvddModel> {
-        let Sphere {
-            machine,
-            squared_radius,
-            diagonal,
-        } = self.train(samples, weights, monitor)?;
-        let diagonal = match (&self.kernel, diagonal) {
-            (Kernel::Precomputed, None) => Diagonal::Unknown,
-            (Kernel::Precomputed, Some(value)) => Diagonal::Constant(value),
-            (kernel, _) => Diagonal::Kernel(kernel.clone()),
-        };
-        Ok(SvddModel {
-            expansion: machine.expansion(&self.kernel, samples, 2.0, machine.intercept)?,
-            machine,
-            squared_radius,
-            diagonal,
-        })
+        let sphere = self.train(samples, weights, monitor)?;
+        let kept = Kept::new(&self.kernel, samples, &sphere.machine.support)?;
+        SvddModel::of(&self.kernel, kept, sphere)
     }
 
     /// Trains the machine alone; rows of weight zero are left out.
@@ -205,7 +193,7 @@ fn squared_norm(matrix: &KernelMatrix, beta: &[f64]) -> Result<f64> {
 }
 
 /// Where k(z, z) comes from.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Diagonal {
     Kernel(Kernel),
     /// The same for every row.
@@ -238,13 +226,15 @@ impl Diagonal {
 /// assert_eq!(model.predict(ndarray::array![[0.1], [5.0]].view())?, [true, false]);
 /// # Ok::<(), mercer::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SvddModel {
     machine: Machine,
     squared_radius: f64,
     diagonal: Diagonal,
-    expansion: Expansion,
+    expansion: Arc<Expansion>,
 }
+
+expansion_access!(SvddModel, "Svdd::new(Kernel::rbf(0.5)).fit(x.view())?");
 
 impl Detector for SvddModel {
     fn scores(&self, samples: &Samples) -> Result<Vec<f64>> {
@@ -261,6 +251,39 @@ impl Detector for SvddModel {
 }
 
 impl SvddModel {
+    /// Makes a model of its parts.
+    ///
+    /// # Errors
+    /// If they do not fit together.
+    pub(crate) fn of(kernel: &Kernel, kept: Kept, sphere: Sphere) -> Result<Self> {
+        let Sphere {
+            machine,
+            squared_radius,
+            diagonal,
+        } = sphere;
+        let diagonal = match (kernel, diagonal) {
+            (Kernel::Precomputed, None) => Diagonal::Unknown,
+            (Kernel::Precomputed, Some(value)) => Diagonal::Constant(value),
+            (kernel, _) => Diagonal::Kernel(kernel.clone()),
+        };
+        let expansion = machine.expansion_of(kernel, kept, 2.0, machine.intercept)?;
+        Ok(SvddModel {
+            expansion: Arc::new(expansion),
+            machine,
+            squared_radius,
+            diagonal,
+        })
+    }
+
+    /// Returns k(x, x) of a precomputed kernel, if it is constant.
+    #[cfg(feature = "persist")]
+    pub(crate) fn constant_diagonal(&self) -> Option<f64> {
+        match self.diagonal {
+            Diagonal::Constant(value) => Some(value),
+            Diagonal::Kernel(_) | Diagonal::Unknown => None,
+        }
+    }
+
     /// Returns the support vectors and coefficients of the centre; the intercept is minus its
     /// squared norm.
     ///

@@ -3,7 +3,7 @@
 use super::checks::{
     check_costs, check_lengths, check_target, check_weights, rows_with_weight, take,
 };
-use super::expansion::{Coefficients, Expansion};
+use super::expansion::{Coefficients, Expansion, Kept};
 use super::machine::{Machine, solve};
 use super::multiclass::{Machines, Multiclass, assemble};
 use super::settings::Settings;
@@ -15,6 +15,7 @@ use crate::matrix::{KernelMatrix, KernelRows};
 use crate::qp::{Monitor, Report, Unwatched};
 use crate::simd::threads;
 use ndarray::{Array2, ArrayView2};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Support vector regression with a tube of width epsilon.
@@ -288,12 +289,17 @@ impl Svr {
 /// assert_eq!(model.predict(x.view())?, [5.0, 5.0]);
 /// # Ok::<(), mercer::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SvrModel {
     machine: Machine,
     epsilon: f64,
-    expansion: Expansion,
+    expansion: Arc<Expansion>,
 }
+
+expansion_access!(
+    SvrModel,
+    "Svr::new(Kernel::rbf(0.5)).fit(x.view(), &[0.0, 1.0, 2.0, 3.0])?"
+);
 
 impl SvrModel {
     pub(super) fn new(
@@ -302,8 +308,18 @@ impl SvrModel {
         machine: Machine,
         epsilon: f64,
     ) -> Result<Self> {
+        let kept = Kept::new(kernel, samples, &machine.support)?;
+        Self::of(kernel, kept, machine, epsilon)
+    }
+
+    /// Makes a model of its parts.
+    ///
+    /// # Errors
+    /// If they do not fit together.
+    pub(crate) fn of(kernel: &Kernel, kept: Kept, machine: Machine, epsilon: f64) -> Result<Self> {
+        let expansion = machine.expansion_of(kernel, kept, 1.0, machine.intercept)?;
         Ok(SvrModel {
-            expansion: machine.expansion(kernel, samples, 1.0, machine.intercept)?,
+            expansion: Arc::new(expansion),
             machine,
             epsilon,
         })
@@ -381,14 +397,28 @@ impl SvrModel {
 /// assert_eq!(model.predict(x.view())?, targets);
 /// # Ok::<(), mercer::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SvrColumns {
     machines: Machines,
-    expansion: Expansion,
+    expansion: Arc<Expansion>,
 }
+
+expansion_access!(
+    SvrColumns,
+    "Svr::new(Kernel::rbf(0.5)).fit_columns(x.view(), x.view(), &[1.0; 4], &qp::Unwatched)?"
+);
 
 impl SvrColumns {
     fn new(kernel: &Kernel, samples: &Samples, machines: Machines) -> Result<Self> {
+        let kept = Kept::new(kernel, samples, &machines.support)?;
+        Self::of(kernel, kept, machines)
+    }
+
+    /// Makes a model of its parts.
+    ///
+    /// # Errors
+    /// If they do not fit together.
+    pub(crate) fn of(kernel: &Kernel, kept: Kept, machines: Machines) -> Result<Self> {
         let coefficients = Coefficients {
             n_support: &machines.n_support,
             dual_coef: machines.dual_coef.view(),
@@ -396,7 +426,7 @@ impl SvrColumns {
             multiclass: Multiclass::OneVsRest,
         };
         Ok(SvrColumns {
-            expansion: Expansion::of_rows(kernel, samples, &machines.support, &coefficients)?,
+            expansion: Arc::new(Expansion::of_kept(kernel, kept, &coefficients)?),
             machines,
         })
     }

@@ -19,6 +19,7 @@
 //! | `search` | many fits at once |
 //! | `sequences` | sequences and their kernels |
 //! | `spectral` | what lives in feature space: components, discriminants, clusters, neighbours |
+//! | `persist` | model files |
 //! | `run` | thread pools, signals, progress |
 //! | `reserve` | memory held back for calls that run out of it |
 
@@ -31,6 +32,7 @@ mod kernel;
 mod leave_one_out;
 mod linear;
 mod mercer;
+mod persist;
 mod reserve;
 mod run;
 mod samples;
@@ -52,6 +54,10 @@ impl From<Error> for PyErr {
                 Ok(raised) => *raised,
                 Err(source) => PyValueError::new_err(format!("kernel: {source}")),
             },
+            // FileNotFoundError and the like, by the kind of the error.
+            Error::File { path, source } => {
+                std::io::Error::new(source.kind(), format!("{path}: {source}")).into()
+            }
             Error::Memory { .. } | Error::Exhausted | Error::System { .. } => {
                 PyMemoryError::new_err(error.to_string())
             }
@@ -80,6 +86,8 @@ mod _core {
     use super::linear::{PyLinearFit, PyLinearFormulation};
     #[pymodule_export]
     use super::mercer::{mercer_condition, mercer_features};
+    #[pymodule_export]
+    use super::persist::{read_model, saved_attributes, write_model};
     #[pymodule_export]
     use super::run::available_threads;
     #[pymodule_export]

@@ -18,6 +18,7 @@ from mercer import (
     datasets,
     decomposition,
     discriminant_analysis,
+    io,
     kernels,
     model_selection,
     neighbors,
@@ -34,7 +35,7 @@ IN_FEATURE_SPACE = [
 ]
 FUNCTIONS = [
     getattr(module, name)
-    for module in (bounds, datasets, model_selection, plots)
+    for module in (bounds, datasets, io, model_selection, plots)
     for name in module.__all__
     if inspect.isfunction(getattr(module, name))
 ]

@@ -20,7 +20,7 @@ def _in_another_process(code):
 @pytest.mark.parametrize("name", mercer.__all__)
 def test_everything_is_there_after_import_mercer(name):
     code = f"import inspect, mercer; print(inspect.ismodule(mercer.{name}))"
-    function = name in ("patch_sklearn", "unpatch_sklearn")
+    function = name in ("load", "patch_sklearn", "save", "unpatch_sklearn")
     module = name.islower() and name != "__version__" and not function
     assert _in_another_process(code) == str(module)
 

@@ -17,6 +17,7 @@ QUICK = {
     "interrupts": 12,
     "memory": 6,
     "state": 2000,
+    "files": 1000,
     "leaks": 1,
 }
 

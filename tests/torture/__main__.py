@@ -5,7 +5,17 @@ from importlib import import_module
 
 from tests.torture.harness import HEADER, Piece, Result, show, table
 
-PIECES = ("fuzz", "callables", "forks", "threads", "interrupts", "memory", "state", "leaks")
+PIECES = (
+    "fuzz",
+    "callables",
+    "forks",
+    "threads",
+    "interrupts",
+    "memory",
+    "state",
+    "files",
+    "leaks",
+)
 
 
 def _piece(name: str) -> Piece:

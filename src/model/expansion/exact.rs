@@ -60,6 +60,14 @@ impl Exact {
         })
     }
 
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    pub fn support(&self) -> Option<&Arc<Samples>> {
+        self.support.as_ref()
+    }
+
     pub fn has_weight_vectors(&self) -> bool {
         self.primal.is_some()
     }

@@ -26,6 +26,29 @@ use std::sync::Arc;
 /// Rows whose values are held at a time when only classes are wanted.
 const ROWS: usize = 4096;
 
+/// What is kept of the rows a machine was trained on.
+#[derive(Clone, Debug)]
+pub(crate) enum Kept {
+    /// The support vectors.
+    Vectors(Arc<Samples>),
+    /// Of a precomputed kernel: how many rows there were, and which are the support vectors. Rows to
+    /// decide hold the kernel values with all of them.
+    Numbers(usize, Vec<usize>),
+}
+
+impl Kept {
+    /// Keeps the rows `support` of samples.
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn new(kernel: &Kernel, samples: &Samples, support: &[usize]) -> Result<Self> {
+        Ok(match kernel {
+            Kernel::Precomputed => Kept::Numbers(samples.rows(), support.to_vec()),
+            _ => Kept::Vectors(Arc::new(samples.select(support)?)),
+        })
+    }
+}
+
 /// The decision functions of a classifier, or that of a machine without classes.
 ///
 /// ```
@@ -150,23 +173,39 @@ impl Expansion {
         })
     }
 
-    /// Makes the decision functions of a machine trained on samples, of which the rows `support` are
-    /// the support vectors. With a precomputed kernel, rows to decide hold the kernel values with all
-    /// samples.
-    pub(crate) fn of_rows(
+    /// Makes the decision functions of a machine from what it keeps.
+    ///
+    /// # Errors
+    /// If the shapes do not fit together, or a coefficient or intercept is not finite.
+    pub(crate) fn of_kept(
         kernel: &Kernel,
-        samples: &Samples,
-        support: &[usize],
+        kept: Kept,
         coefficients: &Coefficients,
     ) -> Result<Self> {
-        if matches!(kernel, Kernel::Precomputed) {
-            return Ok(Expansion {
-                precomputed: Some((samples.rows(), support.to_vec())),
+        Ok(match kept {
+            Kept::Vectors(vectors) => Self::of(kernel.clone(), Some(vectors), coefficients)?,
+            Kept::Numbers(rows, support) => Expansion {
+                precomputed: Some((rows, support)),
                 ..Self::of(kernel.clone(), None, coefficients)?
-            });
+            },
+        })
+    }
+
+    pub(crate) fn kernel(&self) -> &Kernel {
+        self.exact.kernel()
+    }
+
+    pub(crate) fn support_vectors(&self) -> Option<&Samples> {
+        self.exact.support().map(AsRef::as_ref)
+    }
+
+    /// Returns what is kept of the rows trained on, `None` if only kernel values are asked for.
+    #[cfg(feature = "persist")]
+    pub(crate) fn kept(&self) -> Option<Kept> {
+        match &self.precomputed {
+            Some((rows, support)) => Some(Kept::Numbers(*rows, support.clone())),
+            None => self.exact.support().cloned().map(Kept::Vectors),
         }
-        let vectors = Arc::new(samples.select(support)?);
-        Self::of(kernel.clone(), Some(vectors), coefficients)
     }
 
     /// Returns the multiplications that the decisions of these samples cost, roughly: whether they are

@@ -115,18 +115,9 @@ impl LinearSvc {
             monitor,
         };
         let machines = training.classes(&labels, &vec![1.0; classes.len()])?;
-        let columns = samples.columns();
-        let coef = machines.iter().flat_map(|machine| &machine.weights);
-        let coef = Array2::from_shape_vec((machines.len(), columns), coef.copied().collect());
-        Ok(LinearSvcModel {
-            classes,
-            coef: coef.unwrap_or_default(),
-            reports: machines.iter().map(|machine| machine.report).collect(),
-            machines,
-        })
+        Ok(LinearSvcModel::of(classes, machines, samples.columns()))
     }
 }
-
 /// A trained [`LinearSvc`].
 ///
 /// ```
@@ -141,6 +132,20 @@ pub struct LinearSvcModel<L> {
     machines: Vec<LinearMachine>,
     coef: Array2<f64>,
     reports: Vec<Report>,
+}
+
+impl<L> LinearSvcModel<L> {
+    /// Makes a model of its machines, of so many weights each.
+    pub(crate) fn of(classes: Vec<L>, machines: Vec<LinearMachine>, columns: usize) -> Self {
+        let coef = machines.iter().flat_map(|machine| &machine.weights);
+        let coef = Array2::from_shape_vec((machines.len(), columns), coef.copied().collect());
+        LinearSvcModel {
+            classes,
+            coef: coef.unwrap_or_default(),
+            reports: machines.iter().map(|machine| machine.report).collect(),
+            machines,
+        }
+    }
 }
 
 impl<L: Clone> LinearSvcModel<L> {

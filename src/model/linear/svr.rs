@@ -139,6 +139,12 @@ pub struct LinearSvrModel {
 }
 
 impl LinearSvrModel {
+    /// Makes a model of its machine.
+    #[cfg(feature = "persist")]
+    pub(crate) fn of(machine: LinearMachine) -> Self {
+        LinearSvrModel { machine }
+    }
+
     /// Returns the weights of the features.
     ///
     /// ```
