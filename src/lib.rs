@@ -25,6 +25,9 @@
 //! # Ok::<(), mercer::Error>(())
 //! ```
 //!
+//! The [`guide`] goes on from here: regression, novelty, sparse rows, kernels of your own, threads,
+//! cancelling, saving and serving.
+//!
 //! Whatever may take long runs on the threads of the rayon pool it is called from
 //! (`ThreadPool::install`); called from outside of any pool, on a pool that it has for itself while
 //! it runs, with a thread per processor or as many as `RAYON_NUM_THREADS` says. Rayon's global pool
@@ -71,6 +74,10 @@ pub mod bayes;
 #[cfg(feature = "persist")]
 pub mod persist;
 
+/// How to use it, step by step.
+#[doc = include_str!("guide.md")]
+pub mod guide {}
+
 #[doc(hidden)]
 pub mod bench;
 #[cfg(feature = "python")]
@@ -78,11 +85,13 @@ mod python;
 
 pub use data::Samples;
 pub use error::{Error, Result};
-pub use kernel::{Kernel, UserKernel};
+pub use formulation::{Intercept, Loss, SvcLoss, SvrLoss};
+pub use kernel::{Gamma, Kernel, UserKernel};
 pub use model::{
-    LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, NuSvc, NuSvr, OneClassModel, OneClassSvm,
-    Svc, SvcModel, Svdd, SvddModel, Svr, SvrColumns, SvrModel,
+    LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, Multiclass, NuSvc, NuSvr, OneClassModel,
+    OneClassSvm, Svc, SvcModel, Svdd, SvddModel, Svr, SvrColumns, SvrModel, balanced_weights,
 };
+pub use qp::{Monitor, Progress, Report, Status, Unwatched};
 
 /// The example in the README, tested.
 #[cfg(doctest)]

@@ -5,6 +5,7 @@
 //! ([`Samples::shared`]). Invariants, checked on construction: every value is finite; the columns of
 //! a sparse row are sorted, unique and below the number of columns.
 
+mod convert;
 mod numbers;
 
 use crate::error::{Error, Result};
@@ -419,6 +420,24 @@ impl Samples {
         }
     }
 
+    /// Makes dense samples of rows that lie one after another.
+    ///
+    /// # Errors
+    /// If a value is not finite.
+    fn dense<T: Real>(values: Vec<T>, (rows, columns): (usize, usize)) -> Result<Self>
+    where
+        Vec<T>: Into<Values>,
+    {
+        let samples = Samples {
+            rows,
+            columns,
+            values: values.into(),
+            pattern: None,
+        };
+        samples.check_finite()?;
+        Ok(samples)
+    }
+
     fn check_finite(&self) -> Result<()> {
         fn first<T: Real>(values: &[T]) -> Option<(usize, f64)> {
             if all_finite(values) {
@@ -533,13 +552,6 @@ where
         if let Ok(mut copy) = ArrayViewMut2::from_shape((rows, columns), &mut values) {
             copy.assign(&x);
         }
-        let samples = Samples {
-            rows,
-            columns,
-            values: values.into(),
-            pattern: None,
-        };
-        samples.check_finite()?;
-        Ok(samples)
+        Samples::dense(values, (rows, columns))
     }
 }

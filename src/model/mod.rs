@@ -13,6 +13,7 @@ mod multiclass;
 mod nu_svc;
 mod nu_svr;
 mod one_class;
+mod score;
 mod svc;
 mod svdd;
 mod svr;
@@ -29,6 +30,7 @@ pub(crate) use multiclass::{Posed, pairs};
 pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
 pub use one_class::{OneClassModel, OneClassSvm};
+pub use score::balanced_weights;
 pub use svc::{Svc, SvcModel};
 #[cfg(feature = "persist")]
 pub(crate) use svdd::Sphere;

@@ -4,6 +4,7 @@ use super::checks::{check_weights, rows_with_weight, take};
 use super::detector::Detector;
 use super::expansion::{Expansion, Kept};
 use super::machine::{Machine, solve};
+use super::score::one_row;
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
@@ -276,6 +277,26 @@ impl OneClassModel {
         Error: From<X::Error>,
     {
         self.scores(&x.try_into()?)
+    }
+
+    /// Tells whether one row is inside or on the boundary.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, OneClassSvm};
+    /// let x = ndarray::array![[0.0], [0.5], [1.0]];
+    /// let model = OneClassSvm::new(Kernel::rbf(1.0)).nu(0.1).fit(&x)?;
+    /// assert!(model.predict_one(&[0.5])? && !model.predict_one(&[9.0])?);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the row is not as long as those trained on, or an entry is not finite.
+    pub fn predict_one(&self, row: &[f64]) -> Result<bool> {
+        Ok(self
+            .insides(&one_row(row)?)?
+            .first()
+            .copied()
+            .unwrap_or(false))
     }
 
     /// Tells for each row whether it is inside or on the boundary.

@@ -1,8 +1,9 @@
 //! Svc: the classifier for Rust users.
 
 use super::checks::{check_lengths, check_weights};
-use super::expansion::{Coefficients, Expansion, Kept};
+use super::expansion::{Coefficients, Expansion, Kept, coefficients_by_machine};
 use super::multiclass::{Machines, Margin, Multiclass, Training};
+use super::score::{accuracy, one_row, weights_of_features};
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
@@ -412,6 +413,69 @@ impl<L: Clone> SvcModel<L> {
         let decision = self.decision_function(x)?;
         let classes = self.classes.len();
         Ok(self.multiclass.rejects(decision.view(), classes, threshold))
+    }
+
+    /// Returns the predicted class of one row.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svc};
+    /// let x = ndarray::array![[-1.0, 0.0], [1.0, 0.0]];
+    /// let model = Svc::new(Kernel::linear()).fit(&x, &["left", "right"])?;
+    /// assert_eq!(model.predict_one(&[7.0, 0.0])?, "right");
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`decision_function`](Self::decision_function).
+    pub fn predict_one(&self, row: &[f64]) -> Result<L> {
+        let winners = self.expansion.predict(&one_row(row)?, &|| false)?;
+        let winner = winners.and_then(|winners| winners.first().copied());
+        Ok(self.classes[winner.unwrap_or(0)].clone())
+    }
+
+    /// Returns the share of rows whose label is predicted.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svc};
+    /// let x = vec![vec![-1.0], vec![1.0], vec![2.0]];
+    /// let model = Svc::new(Kernel::linear()).fit(&x, &[0, 1, 1])?;
+    /// assert_eq!(model.score(&x, &[0, 1, 1])?, 1.0);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`decision_function`](Self::decision_function), and if the lengths differ.
+    pub fn score<X>(&self, x: X, labels: &[L]) -> Result<f64>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+        L: PartialEq,
+    {
+        accuracy(&self.predict(x)?, labels)
+    }
+
+    /// Returns the weights of the features, a row for each machine; `None` unless the kernel is linear.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svc};
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// let model = Svc::new(Kernel::linear()).fit(&x, &[0, 1])?;
+    /// assert_eq!(model.coef()?, Some(ndarray::array![[1.0]]));
+    /// assert_eq!(Svc::new(Kernel::rbf(1.0)).fit(&x, &[0, 1])?.coef()?, None);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no memory for them.
+    pub fn coef(&self) -> Result<Option<Array2<f64>>> {
+        let of = &self.machines;
+        let rows = coefficients_by_machine(self.multiclass, of.dual_coef.view(), &of.n_support)?;
+        let vectors = self.expansion.support_vectors();
+        Ok(weights_of_features(
+            self.expansion.kernel(),
+            vectors,
+            rows.view(),
+        ))
     }
 
     /// Returns the predicted class of each row.

@@ -6,6 +6,7 @@ use super::checks::{
 use super::expansion::{Coefficients, Expansion, Kept};
 use super::machine::{Machine, solve};
 use super::multiclass::{Machines, Multiclass, assemble};
+use super::score::{one_row, r_squared, weights_of_features};
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
@@ -362,6 +363,60 @@ impl SvrModel {
     /// ```
     pub fn epsilon(&self) -> f64 {
         self.epsilon
+    }
+
+    /// Returns the value of one row.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svr};
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// let model = Svr::new(Kernel::linear()).epsilon(0.0).fit(&x, &[0.0, 1.0])?;
+    /// assert!((model.predict_one(&[3.0])? - 2.0).abs() < 1e-9);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn predict_one(&self, row: &[f64]) -> Result<f64> {
+        let values = self.expansion.values(&one_row(row)?)?;
+        Ok(values.first().copied().unwrap_or(0.0))
+    }
+
+    /// Returns R^2 = 1 - sum (y - f)^2 / sum (y - mean)^2.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svr};
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// let model = Svr::new(Kernel::linear()).epsilon(0.0).fit(&x, &[0.0, 1.0])?;
+    /// assert!((model.score(&x, &[0.0, 1.0])? - 1.0).abs() < 1e-9);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), and if the lengths differ.
+    pub fn score<X>(&self, x: X, target: &[f64]) -> Result<f64>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+    {
+        r_squared(&self.predict(x)?, target)
+    }
+
+    /// Returns the weights of the features, `None` unless the kernel is linear.
+    ///
+    /// ```
+    /// # use mercer::{Kernel, Svr};
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// let model = Svr::new(Kernel::linear()).epsilon(0.0).fit(&x, &[0.0, 1.0])?;
+    /// assert!((model.coef().expect("linear")[0] - 0.5).abs() < 1e-9);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn coef(&self) -> Option<Vec<f64>> {
+        let of = &self.machine.dual_coef;
+        let row = ArrayView2::from_shape((1, of.len()), of).ok()?;
+        let vectors = self.expansion.support_vectors();
+        let weights = weights_of_features(self.expansion.kernel(), vectors, row)?;
+        Some(weights.into_iter().collect())
     }
 
     /// Returns the value of each row. With a precomputed kernel, row i of `x` holds the kernel

@@ -1,15 +1,19 @@
 //! A document against the schema.
 
 use super::array::Array;
-use super::document::{Document, known};
-use super::label::Label;
+use super::document::Document;
+use super::parts::{labels, machines, sparse, strategy, training_rows};
 use super::schema::{self, Attribute, Kind};
-use super::value::{Object, any_number, count, damaged, number, object, shown, text};
-use super::{kernel, linear, machine, report};
+use super::value::{Object, count, damaged, number, object, shown, text};
+use super::{kernel, report};
 use crate::error::Result;
+use crate::model::Multiclass;
+use crate::model::expansion::Coefficients;
 use serde_json::Value;
 use std::collections::HashMap;
 
+/// The estimators that are kernel machines.
+const MACHINES: [&str; 6] = ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD"];
 /// How deep models may be in models.
 const DEEPEST: usize = 4;
 
@@ -64,8 +68,8 @@ fn model_within(document: &Document, model: &Object, depth: usize) -> Result<()>
         }
     }
     scope.check_precomputed()?;
-    machine::check(document, name, attributes)?;
-    linear::check(name, &scope.letters)
+    kernel_machine(document, name, attributes)?;
+    one_vs_rest(name, &scope.letters)
 }
 
 /// Checks that a value of any kind can be read: the arrays it names are there.
@@ -75,9 +79,7 @@ fn anything(document: &Document, name: &str, value: &Value, depth: usize) -> Res
             (values.iter()).try_for_each(|value| anything(document, name, value, depth))
         }
         Value::Object(of) if of.contains_key("array") => document.array(name, value).map(|_| ()),
-        Value::Object(of) if of.contains_key("csr") => {
-            machine::sparse(document, name, value).map(|_| ())
-        }
+        Value::Object(of) if of.contains_key("csr") => sparse(document, name, value).map(|_| ()),
         Value::Object(of) if of.contains_key("estimator") => model_within(document, of, depth + 1),
         Value::Object(of) => {
             (of.values()).try_for_each(|value| anything(document, name, value, depth))
@@ -147,7 +149,7 @@ impl<'a> Scope<'a> {
                 "{name} must be a bool, got {}",
                 shown(value)
             ))),
-            Kind::Strategy => machine::strategy(value).map(|_| ()),
+            Kind::Strategy => strategy(value).map(|_| ()),
             Kind::Report => report::read(value).map(|_| ()),
             Kind::Shape => shape_of(name, value),
             Kind::Histories => self.histories(name, value),
@@ -184,7 +186,7 @@ impl<'a> Scope<'a> {
         finite: bool,
     ) -> Result<()> {
         if value.get("csr").is_some() {
-            let samples = machine::sparse(self.document, name, value)?;
+            let samples = sparse(self.document, name, value)?;
             return self.shape(name, shape, &[samples.rows(), samples.columns()]);
         }
         let array = self.document.array(name, value)?;
@@ -230,7 +232,7 @@ impl<'a> Scope<'a> {
             return self.bind(name, letter, sequences.len());
         }
         let (rows, columns) = if value.get("csr").is_some() {
-            let samples = machine::sparse(self.document, name, value)?;
+            let samples = sparse(self.document, name, value)?;
             (samples.rows(), samples.columns())
         } else {
             let array = self.document.array(name, value)?;
@@ -309,14 +311,6 @@ fn real(name: &str, array: &Array, finite: bool) -> Result<()> {
     }
 }
 
-/// Returns the labels of a value.
-pub(super) fn labels(name: &str, value: &Value) -> Result<Vec<Label>> {
-    text(&format!("the dtype of {name}"), value.get("dtype"))?;
-    let labels = value.get("labels").and_then(Value::as_array);
-    let wrong = || damaged(format!("{name} must be labels, got {}", shown(value)));
-    labels.ok_or_else(wrong)?.iter().map(Label::read).collect()
-}
-
 fn shape_of(name: &str, value: &Value) -> Result<()> {
     let sizes = value.get("tuple").and_then(Value::as_array);
     let sizes = sizes.filter(|sizes| sizes.iter().all(|size| size.is_null() || size.is_u64()));
@@ -329,10 +323,63 @@ fn shape_of(name: &str, value: &Value) -> Result<()> {
     }
 }
 
-/// Returns a finite number or `None`.
-pub(super) fn optional(name: &str, value: Option<&Value>) -> Result<Option<f64>> {
-    match value {
-        None | Some(Value::Null) => Ok(None),
-        value => any_number(name, value).map(Some),
+/// Checks that the parts of a kernel machine fit together; other estimators pass.
+///
+/// # Errors
+/// If they do not.
+fn kernel_machine(document: &Document, name: &str, attributes: &Object) -> Result<()> {
+    if !MACHINES.contains(&name) {
+        return Ok(());
     }
+    let machines = machines(document, attributes)?;
+    let multiclass = match attributes.get("multiclass") {
+        Some(value) => strategy(value)?,
+        None => Multiclass::OneVsRest, // one for each output
+    };
+    let coefficients = Coefficients {
+        n_support: &machines.n_support,
+        dual_coef: machines.dual_coef.view(),
+        intercept: &machines.intercept,
+        multiclass,
+    };
+    coefficients
+        .check()
+        .map_err(|error| damaged(error.to_string()))?;
+    let (support, counted) = (machines.support.len(), coefficients.vectors());
+    if support != counted {
+        return Err(damaged(format!(
+            "support_ must have as many entries as n_support_ counts, {counted}, got {support}"
+        )));
+    }
+    let rows = training_rows(attributes).unwrap_or(usize::MAX);
+    match machines.support.iter().find(|&&row| row >= rows) {
+        Some(row) => Err(damaged(format!(
+            "support_ must be numbers of rows below {rows}, got {row}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Checks that a classifier that sets one class against the rest has as many machines as it needs.
+///
+/// # Errors
+/// If it has not.
+fn one_vs_rest(estimator: &str, letters: &HashMap<&'static str, usize>) -> Result<()> {
+    let classified = ["LinearSVC", "RVC", "BayesPointClassifier"];
+    let (Some(&classes), Some(&machines)) = (letters.get("c"), letters.get("m")) else {
+        return Ok(());
+    };
+    let expected = if classes == 2 { 1 } else { classes };
+    match classified.contains(&estimator) && machines != expected {
+        true => Err(damaged(format!(
+            "intercept_ must have {expected} entries for {classes} classes, got {machines}"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Returns the estimators that files can hold, as messages list them.
+fn known() -> String {
+    let names: Vec<&str> = schema::names().collect();
+    names.join(", ")
 }

@@ -2,7 +2,6 @@
 
 use super::array::Array;
 use super::value::{Object, count, damaged, object, text};
-use super::{check, schema};
 use crate::error::Result;
 use safetensors::SafeTensors;
 use serde_json::{Value, json};
@@ -25,31 +24,22 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Makes the document of a model, of its JSON and its arrays, and checks it.
-    ///
-    /// # Errors
-    /// If it is not as the schema says.
-    pub fn new(model: Object, arrays: BTreeMap<String, Array>) -> Result<Self> {
-        let document = Document { model, arrays };
-        check::document(&document)?;
-        Ok(document)
-    }
-
     /// Makes the document of a model whose JSON is text.
     ///
     /// # Errors
-    /// If it is not as the schema says.
+    /// If it is no object.
     #[cfg(feature = "python")]
     pub fn from_json(model: &str, arrays: BTreeMap<String, Array>) -> Result<Self> {
         let model: Value = serde_json::from_str(model)
             .map_err(|error| damaged(format!("its description cannot be read: {error}")))?;
-        Self::new(object("the model", Some(&model))?.clone(), arrays)
+        let model = object("the model", Some(&model))?.clone();
+        Ok(Document { model, arrays })
     }
 
-    /// Reads a file.
+    /// Reads a file, which is still to be checked.
     ///
     /// # Errors
-    /// If it is damaged, of a later format, or not as the schema says.
+    /// If it is damaged or of a later format.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let unreadable = |error| damaged(format!("it is no model file: {error}"));
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(unreadable)?;
@@ -67,7 +57,7 @@ impl Document {
             let array = Array::read(name, view.dtype(), view.shape(), view.data())?;
             arrays.insert(name.to_string(), array);
         }
-        Self::new(model, arrays)
+        Ok(Document { model, arrays })
     }
 
     /// Returns the JSON of the model as text.
@@ -175,10 +165,4 @@ fn model_of(manifest: &str) -> Result<Object> {
         )));
     }
     Ok(object("model", manifest.get("model"))?.clone())
-}
-
-/// Returns the estimators that files can hold, as messages list them.
-pub(super) fn known() -> String {
-    let names: Vec<&str> = schema::names().collect();
-    names.join(", ")
 }

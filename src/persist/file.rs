@@ -1,5 +1,6 @@
 //! Files on disk: read whole, and written under another name first.
 
+use super::check;
 use super::document::Document;
 use crate::error::{Error, Result};
 use crate::simd::memory;
@@ -18,14 +19,25 @@ static BEGUN: AtomicU64 = AtomicU64::new(0);
 /// If it cannot be read, is damaged, of a later format, or not as the schema says.
 pub(crate) fn read(path: &Path) -> Result<Document> {
     let bytes = bytes(path)?.map_err(|source| file_error(path, source))?;
-    Document::from_bytes(&bytes).map_err(|error| naming(path, error))
+    parse(&bytes).map_err(|error| naming(path, error))
 }
 
-/// Writes a model file, or leaves what was there.
+/// Reads a model file from memory, and checks it.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If it is damaged, of a later format, or not as the schema says.
+pub(super) fn parse(bytes: &[u8]) -> Result<Document> {
+    let document = Document::from_bytes(bytes)?;
+    check::document(&document)?;
+    Ok(document)
+}
+
+/// Checks a model and writes its file, or leaves what was there.
+///
+/// # Errors
+/// If it is not as the schema says, or cannot be written.
 pub(crate) fn write(path: &Path, document: &Document) -> Result<()> {
+    check::document(document)?;
     let mut whole = None;
     let outcome = replace(path, |file| {
         let mut out = BufWriter::new(file);

@@ -1,35 +1,17 @@
-//! Linear machines: their check, and `save` and `load` for Rust users.
+//! `save` and `load` of the linear machines for Rust users.
 
 use super::array::Array;
 use super::document::Document;
 use super::label::Label;
-use super::machine::{Draft, classes, matrix, real};
+use super::machine::{Draft, classes};
+use super::parts::{matrix, real};
 use super::value::damaged;
 use super::{file, report};
 use crate::error::{Error, Result};
 use crate::model::{LinearMachine, LinearSvcModel, LinearSvrModel};
 use crate::qp::Report;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::path::Path;
-
-/// Checks that a classifier that sets one class against the rest has as many machines as it needs.
-///
-/// # Errors
-/// If it has not.
-pub(super) fn check(estimator: &str, letters: &HashMap<&'static str, usize>) -> Result<()> {
-    let classified = ["LinearSVC", "RVC", "BayesPointClassifier"];
-    let (Some(&classes), Some(&machines)) = (letters.get("c"), letters.get("m")) else {
-        return Ok(());
-    };
-    let expected = if classes == 2 { 1 } else { classes };
-    match classified.contains(&estimator) && machines != expected {
-        true => Err(damaged(format!(
-            "intercept_ must have {expected} entries for {classes} classes, got {machines}"
-        ))),
-        false => Ok(()),
-    }
-}
 
 fn draft(coef: Array, intercept: &[f64], reports: &[Report]) -> Draft {
     let mut draft = Draft::default();
@@ -80,7 +62,7 @@ impl<L: Clone + Into<Label>> LinearSvcModel<L> {
         let mut draft = draft(coef, &self.intercept(), self.reports());
         let labels: Vec<Label> = self.classes().iter().cloned().map(Into::into).collect();
         draft.classes(&labels);
-        file::write(path.as_ref(), &draft.document("LinearSVC", json!({}))?)
+        file::write(path.as_ref(), &draft.document("LinearSVC", json!({})))
     }
 }
 
@@ -144,7 +126,7 @@ impl LinearSvrModel {
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let coef = Array::vector(self.coef().to_vec().into());
         let draft = draft(coef, &[self.intercept()], &[*self.report()]);
-        file::write(path.as_ref(), &draft.document("LinearSVR", json!({}))?)
+        file::write(path.as_ref(), &draft.document("LinearSVR", json!({})))
     }
 
     /// Loads a `LinearSVR` that Rust or Python has saved.

@@ -50,12 +50,14 @@ mod label;
 mod linear;
 mod machine;
 mod models;
+mod parts;
 mod report;
 mod schema;
 mod value;
 
 #[cfg(feature = "python")]
 pub(crate) use array::{Array, Values};
+#[cfg(feature = "python")]
 pub(crate) use document::Document;
 #[cfg(feature = "python")]
 pub(crate) use file::{read, write};
@@ -75,5 +77,5 @@ use crate::error::Result;
 /// # Errors
 /// What is wrong with it.
 pub fn check(bytes: &[u8]) -> Result<()> {
-    Document::from_bytes(bytes).map(|_| ())
+    file::parse(bytes).map(|_| ())
 }

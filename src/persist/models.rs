@@ -1,10 +1,10 @@
 //! `save` and `load` of the kernel machines for Rust users.
 
-use super::check::optional;
 use super::document::Document;
 use super::label::Label;
 use super::machine::{Draft, Saved, classes, read};
-use super::value::{damaged, number};
+use super::parts::real;
+use super::value::{damaged, number, optional};
 use super::{file, kernel};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -73,7 +73,7 @@ impl<L: Clone + Into<Label>> SvcModel<L> {
         draft.vector("intercept_", &saved.machines.intercept);
         draft.whole("n_iter_", &iterations(&saved.machines));
         let parameters = json!({"kernel": parameter(&saved.kernel)?});
-        file::write(path.as_ref(), &draft.document("SVC", parameters)?)
+        file::write(path.as_ref(), &draft.document("SVC", parameters))
     }
 }
 
@@ -125,7 +125,7 @@ fn write_regression(saved: &Saved, epsilon: Option<f64>, path: &Path) -> Result<
         Some(epsilon) => json!({"kernel": kernel, "epsilon": epsilon}),
         None => json!({ "kernel": kernel }),
     };
-    file::write(path, &draft.document("SVR", parameters)?)
+    file::write(path, &draft.document("SVR", parameters))
 }
 
 /// Returns the width of the tube: found by a `NuSVR`, given to an `SVR`.
@@ -220,7 +220,7 @@ impl SvrColumns {
 
 fn one_number(document: &Document, name: &str) -> Result<f64> {
     let value = document.attribute(name).unwrap_or(&Value::Null);
-    let values = super::machine::real(document, name, value)?;
+    let values = real(document, name, value)?;
     values
         .first()
         .copied()
@@ -230,7 +230,8 @@ fn one_number(document: &Document, name: &str) -> Result<f64> {
 fn detector(name: &str, saved: &Saved, mut draft: Draft, offset: f64) -> Result<Document> {
     draft.vector("offset_", &[offset]);
     draft.set("n_iter_", most_iterations(&saved.machines));
-    draft.document(name, json!({"kernel": parameter(&saved.kernel)?}))
+    let kernel = parameter(&saved.kernel)?;
+    Ok(draft.document(name, json!({ "kernel": kernel })))
 }
 
 impl OneClassModel {

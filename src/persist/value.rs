@@ -86,3 +86,11 @@ pub(super) fn of_number(number: f64) -> Value {
         false => json!({"float": "-inf"}),
     }
 }
+
+/// Returns a finite number or `None`.
+pub(super) fn optional(name: &str, value: Option<&Value>) -> Result<Option<f64>> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        value => any_number(name, value).map(Some),
+    }
+}

@@ -252,3 +252,18 @@ def test_python_loads_what_rust_trained_bit_by_bit(tmp_path):
     np.testing.assert_allclose(model.dual_coef_, same.dual_coef_, atol=1e-9)
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert model.report_.status == "converged"
+
+
+# skops
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_skops_needs_no_trust_but_that_of_the_list(name):
+    skops = pytest.importorskip("skops.io", reason="needs the package: pip install skops")
+    model, asked = MODELS[name]
+    data = skops.dumps(model)
+    trusted = [*mercer.io.trusted_types(), "scipy.sparse._csr.csr_matrix"]
+    assert set(skops.get_untrusted_types(data=data)) <= set(trusted)
+    loaded = skops.loads(data, trusted=trusted)
+    values = saved_models.values(loaded, asked)
+    np.testing.assert_array_equal(values, saved_models.values(model, asked))

@@ -16,7 +16,7 @@ from mercer.kernels._kernel import Kernel
 from mercer.svm._base import BaseKernelMachine
 from mercer.svm._state import CoreForm, freeze
 
-__all__ = ["load", "save"]
+__all__ = ["load", "save", "saved_estimators"]
 
 #: Where the estimators are that files can hold.
 _MODULES = {
@@ -181,6 +181,11 @@ def _attribute(saved: str) -> str:
     if saved in _PRIVATE:
         return _PRIVATE[saved]
     return saved if saved.endswith("_") else f"_{saved}"
+
+
+def saved_estimators() -> list[type[Any]]:
+    """Return the classes of all models that files can hold."""
+    return [_estimator(name) for name in _MODULES]
 
 
 def _estimator(name: str) -> type[Any]:

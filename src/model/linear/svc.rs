@@ -4,6 +4,7 @@ use super::{LinearMachine, LinearTraining, check_scaling, kept, linear_settings}
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::Loss;
+use crate::model::score::{accuracy, one_row};
 use crate::model::svc::Coded;
 use crate::qp::{Monitor, Report, StopRule, Unwatched};
 use ndarray::Array2;
@@ -222,6 +223,42 @@ impl<L: Clone> LinearSvcModel<L> {
             }
         }
         Ok(values)
+    }
+
+    /// Returns the predicted class of one row.
+    ///
+    /// ```
+    /// # use mercer::LinearSvc;
+    /// let model = LinearSvc::new().fit(&ndarray::array![[-1.0], [1.0]], &["left", "right"])?;
+    /// assert_eq!(model.predict_one(&[7.0])?, "right");
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn predict_one(&self, row: &[f64]) -> Result<L> {
+        let mut labels = self.predict(one_row(row)?)?;
+        labels.pop().ok_or(Error::TooFewClasses { classes: 0 })
+    }
+
+    /// Returns the share of rows whose label is predicted.
+    ///
+    /// ```
+    /// # use mercer::LinearSvc;
+    /// let x = ndarray::array![[-1.0], [1.0]];
+    /// assert_eq!(LinearSvc::new().fit(&x, &[0, 1])?.score(&x, &[0, 1])?, 1.0);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), and if the lengths differ.
+    pub fn score<X>(&self, x: X, labels: &[L]) -> Result<f64>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+        L: PartialEq,
+    {
+        accuracy(&self.predict(x)?, labels)
     }
 
     /// Finds the class of each row: the one with the largest value.
