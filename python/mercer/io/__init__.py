@@ -2,7 +2,8 @@
 
 `save` and `load` are for every estimator of the package, and `mercer.save` and `mercer.load` are
 the same. `to_libsvm` and `from_libsvm` exchange machines with LIBSVM and all that read its text
-files; `to_onnx` makes a graph that runs without Mercer and without Python; `trusted_types` is for skops.
+files; `to_onnx` makes a graph that runs without Mercer and without Python; `trusted_types` is for
+skops.
 """
 
 from importlib import import_module
