@@ -244,6 +244,56 @@ class Settings:
         """Tell whether the kernel matrix of so many rows is to be computed beforehand."""
 
 @final
+class DualProblem:
+    """A quadratic programme, or the part of one that some variables are.
+
+    The rows of terms are linear, absolute, lower, upper, ridge and start; second tells which
+    variables are in the second group of 'two_sums'. Thresholds are m and M of both groups, infinite
+    where a group has no variables.
+    """
+
+    def __new__(
+        cls,
+        terms: NDArray[np.float64],
+        constraint: str,
+        second: NDArray[np.bool_] | None = None,
+    ) -> DualProblem: ...
+    @property
+    def terms(self) -> NDArray[np.float64]: ...
+    @property
+    def constraint(self) -> str: ...
+    @property
+    def second(self) -> NDArray[np.bool_] | None: ...
+    def examine(
+        self,
+        beta: NDArray[np.float64],
+        gradient: NDArray[np.float64],
+        intercepts: Sequence[float],
+    ) -> tuple[list[list[float]], NDArray[np.float64], float]:
+        """Find thresholds, the violation of each variable at these intercepts, duality gap."""
+    @staticmethod
+    def gap(groups: Sequence[Sequence[float]]) -> float:
+        """Return the gap of thresholds, those of all variables."""
+    def settled(
+        self,
+        beta: NDArray[np.float64],
+        intercepts: Sequence[float],
+        groups: Sequence[Sequence[float]],
+    ) -> list[float]:
+        """Return the intercepts: as given where a variable is free, else the middle of thresholds.
+
+        These are all variables that are not zero; the thresholds are of all variables.
+        """
+    def solve(
+        self,
+        kernel: Kernel,
+        samples: Samples,
+        settings: Settings,
+        image: NDArray[np.float64] | None = None,
+    ) -> tuple[NDArray[np.float64], list[float], Report]:
+        """Find beta and the intercepts of the groups; image is K times the start, if known."""
+
+@final
 class Formulation:
     """What to train: a machine with the parameters that only it has."""
 
@@ -285,6 +335,32 @@ class Formulation:
         """Find the sphere around weighted rows; nu bounds the weight of outliers.
 
         The intercept is minus the squared norm of its centre.
+        """
+    def tolerance(self, tol: float, total: float) -> float:
+        """Return the tolerance of the dual problem, of so many rows by weight."""
+    def pose(
+        self,
+        target: NDArray[np.int64] | NDArray[np.float64] | None,
+        weight: NDArray[np.float64],
+        rest: Sequence[float],
+        diagonal: NDArray[np.float64],
+    ) -> tuple[DualProblem, list[float]]:
+        """Return the problem of some rows of one machine, and the sums of the whole by group.
+
+        Class numbers are 0 and 1, the positive one. rest is the weight of all rows elsewhere: of
+        each class, of all, or nothing where it does not matter. diagonal is k(x, x), of a sphere.
+        """
+    def finish(
+        self,
+        problem: DualProblem,
+        beta: NDArray[np.float64],
+        intercepts: Sequence[float],
+        known: dict[str, object],
+    ) -> tuple[NDArray[np.float64], float, float | None]:
+        """Make a machine of a solution: its coefficients, its intercept, R^2 of a sphere.
+
+        known are squared_norm, gap, tol, the largest k(x, x), and open: whether each group has
+        variables elsewhere, which are zero.
         """
     def fit(
         self,

@@ -13,13 +13,14 @@ mod svr;
 
 use crate::error::{Error, Result};
 pub use losses::{Intercept, Loss, SvcLoss, SvrLoss};
-pub(crate) use nu_svc::normalized;
 pub use nu_svc::{largest_nu, nu_svc};
+pub(crate) use nu_svc::{margin, normalized};
 pub use nu_svr::nu_svr;
 pub(crate) use one_class::boundary_shift;
 pub use one_class::one_class;
 pub use svc::svc;
 pub use svdd::{constant_diagonal, svdd};
+pub(crate) use svdd::{squared_radius, tolerance_of_sphere};
 pub use svr::svr;
 
 /// Checks that nu is above 0 and at most `largest`, which is 1 or less.

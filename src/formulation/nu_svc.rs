@@ -76,17 +76,31 @@ pub fn largest_nu(weight: f64, other: f64) -> f64 {
 
 /// Divides a solution by rho, unless rho is no more than the rounding of kernel values up to
 /// `largest`: then there is no margin.
+pub(crate) fn normalized(mut solution: Solution, problem: &DualProblem, largest: f64) -> Solution {
+    let (intercepts, rho) = margin(&solution.beta, solution.intercepts, problem, largest);
+    solution.intercepts = intercepts;
+    solution.intercept = (intercepts[0] + intercepts[1]) / 2.0;
+    if let Some(rho) = rho {
+        solution.beta.iter_mut().for_each(|beta| *beta /= rho);
+        solution.intercept /= rho;
+        solution.report.squared_norm /= rho * rho;
+    }
+    solution
+}
+
+/// Returns the multipliers of the two sums and what everything is to be divided by; None if that is no
+/// more than the rounding of kernel values up to `largest`.
 ///
 /// At the largest nu a class has all its coefficients at their bounds, and rho has no upper limit:
 /// there it is at least 1, which makes the machine that of C = 1.
-pub(crate) fn normalized(mut solution: Solution, problem: &DualProblem, largest: f64) -> Solution {
-    let [mut positive, mut negative] = solution.intercepts;
-    let variables = || {
-        solution
-            .beta
-            .iter()
-            .zip(problem.lower.iter().zip(&problem.upper))
-    };
+pub(crate) fn margin(
+    beta: &[f64],
+    intercepts: [f64; 2],
+    problem: &DualProblem,
+    largest: f64,
+) -> ([f64; 2], Option<f64>) {
+    let [mut positive, mut negative] = intercepts;
+    let variables = || beta.iter().zip(problem.lower.iter().zip(&problem.upper));
     let bounded = [
         variables().all(|(&beta, (_, &upper))| beta == upper || upper == 0.0),
         variables().all(|(&beta, (&lower, _))| beta == lower || lower == 0.0),
@@ -98,14 +112,8 @@ pub(crate) fn normalized(mut solution: Solution, problem: &DualProblem, largest:
         [false, true] => negative += missing,
         [false, false] => {}
     }
-    solution.intercepts = [positive, negative];
-    solution.intercept = (positive + negative) / 2.0;
     let rho = (negative - positive) / 2.0;
-    let size: f64 = solution.beta.iter().map(|beta| beta.abs()).sum();
-    if rho > 16.0 * f64::EPSILON * size * largest && rho.is_normal() {
-        solution.beta.iter_mut().for_each(|beta| *beta /= rho);
-        solution.intercept /= rho;
-        solution.report.squared_norm /= rho * rho;
-    }
-    solution
+    let size: f64 = beta.iter().map(|beta| beta.abs()).sum();
+    let clear = rho > 16.0 * f64::EPSILON * size * largest && rho.is_normal();
+    ([positive, negative], clear.then_some(rho))
 }

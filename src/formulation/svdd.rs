@@ -15,7 +15,7 @@
 //!
 //! Tax, Duin: Support vector data description, Machine Learning 54 (2004).
 
-use super::{Loss, one_class};
+use super::{Loss, boundary_shift, one_class};
 use crate::error::Result;
 use crate::qp::DualProblem;
 
@@ -43,6 +43,21 @@ pub fn svdd(diagonal: &[f64], weight: &[f64], nu: f64, loss: Loss) -> Result<Dua
     }
     problem.ridge.iter_mut().for_each(|ridge| *ridge /= 2.0);
     Ok(problem)
+}
+
+/// Returns the tolerance of the problem that makes its boundary as accurate as `tolerance` makes that of
+/// the one-class machine, whose coefficients are nu m times larger; m is the sum of the weights.
+pub(crate) fn tolerance_of_sphere(tolerance: f64, nu: f64, total: f64) -> f64 {
+    tolerance / (nu * total).max(1.0)
+}
+
+/// Returns R^2 of the sphere with the intercept of its problem and |a|^2, moved outwards so far that
+/// support vectors on the boundary are inside.
+pub(crate) fn squared_radius(intercept: f64, squared_norm: f64, gap: f64, tolerance: f64) -> f64 {
+    let squared_radius = 2.0 * intercept + squared_norm;
+    let size = squared_radius.abs() + squared_norm.abs();
+    // R^2 is twice the threshold of the programme, and so is the shift.
+    squared_radius + 2.0 * boundary_shift(gap, tolerance, size)
 }
 
 /// By how many roundings the diagonal of a constant kernel may vary. One value takes a few, whatever

@@ -8,7 +8,7 @@ use super::score::one_row;
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result, unless_stopped};
-use crate::formulation::{Loss, boundary_shift, constant_diagonal, svdd};
+use crate::formulation::{Loss, constant_diagonal, squared_radius, svdd, tolerance_of_sphere};
 use crate::kernel::Kernel;
 use crate::matrix::KernelMatrix;
 use crate::qp::{Monitor, Report, Unwatched};
@@ -148,24 +148,21 @@ impl Svdd {
         let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
         let problem = svdd(matrix.diagonal(), &weights, self.nu, self.loss)?;
         let tolerance = self.settings.solver().stop().tolerance;
-        // The coefficients are nu m times smaller than those of the one-class machine: the same
-        // tolerance is to mean the same accuracy of the same boundary.
+        let total = weights.iter().sum::<f64>();
         let settings = Settings {
-            tolerance: Some(tolerance / (self.nu * weights.iter().sum::<f64>()).max(1.0)),
+            tolerance: Some(tolerance_of_sphere(tolerance, self.nu, total)),
             ..self.settings.clone()
         };
         let mut solution = solve(&settings, &problem, &matrix, monitor)?;
         let squared_norm = squared_norm(&matrix, &solution.beta)?;
-        let squared_radius = 2.0 * solution.intercept + squared_norm;
+        let gap = solution.report.gap;
+        let squared_radius = squared_radius(solution.intercept, squared_norm, gap, tolerance);
         solution.intercept = -squared_norm;
-        let size = squared_radius.abs() + squared_norm.abs();
-        // R^2 is twice the threshold of the programme, and so is the shift.
-        let shift = 2.0 * boundary_shift(solution.report.gap, tolerance, size);
         let constant = || constant_diagonal(matrix.diagonal(), samples.epsilon());
         let precomputed = matches!(self.kernel, Kernel::Precomputed);
         Ok(Sphere {
             machine: Machine::new(&rows, solution),
-            squared_radius: squared_radius + shift,
+            squared_radius,
             diagonal: precomputed.then(constant).flatten(),
         })
     }

@@ -1,6 +1,7 @@
 //! What is fitted: a constructor for each machine, and one way to train them all.
 
 use super::arrays::{copy, numbers};
+use super::dual::PyDualProblem;
 use super::expansion::multiclass_named;
 use super::fit::{PyFit, Trained};
 use super::kernel::PyKernel;
@@ -9,10 +10,13 @@ use super::samples::PySamples;
 use super::settings::PySettings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::formulation::{Intercept, Loss, SvcLoss, SvrLoss};
+use crate::formulation::{
+    Intercept, Loss, SvcLoss, SvrLoss, boundary_shift, margin, nu_svc, one_class, squared_radius,
+    svc, svdd, svr, tolerance_of_sphere,
+};
 use crate::kernel::Kernel;
 use crate::model::{Margin, Multiclass, NuSvc, NuSvr, OneClassSvm, Svc, Svdd, Svr};
-use crate::qp::{Monitor, Solver};
+use crate::qp::{Constraint, DualProblem, Monitor, Solver};
 use crate::search;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -179,6 +183,102 @@ impl Formulation {
     }
 }
 
+/// What is known of a solution when all parts of its problem have been examined.
+#[derive(FromPyObject)]
+struct Known {
+    #[pyo3(item)]
+    squared_norm: f64,
+    #[pyo3(item)]
+    gap: f64,
+    #[pyo3(item)]
+    tol: f64,
+    #[pyo3(item)]
+    largest: f64,
+    /// Whether each group has variables elsewhere, which are zero.
+    #[pyo3(item)]
+    open: [bool; 2],
+}
+
+impl Formulation {
+    /// Poses the problem of some rows; class numbers are 0 and 1, and `diagonal` is k(x, x) of each row,
+    /// of a sphere.
+    fn pose(&self, target: &Target, weight: &[f64], diagonal: &[f64]) -> Result<DualProblem> {
+        let positive = || -> Vec<bool> { target.labels().iter().map(|&y| y == 1).collect() };
+        match self {
+            Formulation::Svc(parameters) => {
+                let (loss, intercept) = (parameters.loss, parameters.intercept);
+                Ok(svc(&positive(), weight, loss, intercept))
+            }
+            Formulation::NuSvc { nu, .. } => nu_svc(&positive(), weight, *nu),
+            Formulation::Svr {
+                epsilon,
+                loss,
+                intercept,
+            } => Ok(svr(target.values(), weight, *epsilon, *loss, *intercept)),
+            Formulation::NuSvr { .. } => {
+                let allowed = "a machine whose problem can be divided";
+                Err(Error::parameter("formulation", allowed, "nu_svr"))
+            }
+            Formulation::OneClass { nu, loss } => one_class(weight, *nu, *loss),
+            Formulation::Svdd { nu, loss } => svdd(diagonal, weight, *nu, *loss),
+        }
+    }
+
+    /// Makes the machine of the solution of its problem: its coefficients, its intercept, and R^2 of a
+    /// sphere.
+    fn finish(
+        &self,
+        problem: &DualProblem,
+        mut beta: Vec<f64>,
+        intercepts: [f64; 2],
+        known: &Known,
+    ) -> (Vec<f64>, f64, Option<f64>) {
+        let intercept = (intercepts[0] + intercepts[1]) / 2.0;
+        match self {
+            Formulation::NuSvc { .. } => {
+                // A variable elsewhere is not at its bound: one more that is zero says so.
+                let (mut whole, mut all) = (problem.clone(), beta.clone());
+                for (sign, _) in [1.0, -1.0]
+                    .into_iter()
+                    .zip(known.open)
+                    .filter(|(_, open)| *open)
+                {
+                    all.push(0.0);
+                    whole.lower.push(f64::min(sign, 0.0));
+                    whole.upper.push(f64::max(sign, 0.0));
+                }
+                let (intercepts, rho) = margin(&all, intercepts, &whole, known.largest);
+                let rho = rho.unwrap_or(1.0);
+                beta.iter_mut().for_each(|beta| *beta /= rho);
+                (beta, (intercepts[0] + intercepts[1]) / 2.0 / rho, None)
+            }
+            Formulation::OneClass { .. } => {
+                let shift = boundary_shift(known.gap, known.tol, intercept.abs());
+                (beta, intercept + shift, None)
+            }
+            Formulation::Svdd { .. } => {
+                let norm = known.squared_norm;
+                let radius = squared_radius(intercept, norm, known.gap, known.tol);
+                (beta, -norm, Some(radius))
+            }
+            _ => (beta, intercept, None),
+        }
+    }
+}
+
+/// The weights of all rows elsewhere, as rows that follow the others: of each class if there are classes.
+fn elsewhere(target: &mut Target, weight: &mut Vec<f64>, rest: &[f64]) -> Result<()> {
+    for (class, &rest) in rest.iter().enumerate().filter(|(_, rest)| **rest > 0.0) {
+        match target {
+            Target::Labels(labels) => labels.push(class),
+            Target::None => {}
+            _ => return Err(Error::parameter("rest", "empty for values to learn", rest)),
+        }
+        weight.push(rest);
+    }
+    Ok(())
+}
+
 impl PyFormulation {
     /// Returns nu and loss of a sphere, which many fits at once do not know.
     pub fn sphere(&self) -> Option<(f64, Loss)> {
@@ -340,6 +440,72 @@ impl PyFormulation {
     fn svdd(nu: f64, squared: bool) -> Self {
         let loss = loss(squared);
         PyFormulation(Formulation::Svdd { nu, loss })
+    }
+
+    /// Returns the tolerance of the dual problem, of so many rows by weight.
+    fn tolerance(&self, tol: f64, total: f64) -> f64 {
+        match &self.0 {
+            Formulation::Svdd { nu, .. } => tolerance_of_sphere(tol, *nu, total),
+            _ => tol,
+        }
+    }
+
+    fn pose(
+        &self,
+        target: Option<&Bound<PyAny>>,
+        weight: PyReadonlyArray1<f64>,
+        rest: Vec<f64>,
+        diagonal: PyReadonlyArray1<f64>,
+    ) -> PyResult<(PyDualProblem, [f64; 2])> {
+        let (mut target, mut weight) = (Target::of(target)?, copy(&weight)?);
+        let (mut diagonal, n) = (copy(&diagonal)?, weight.len());
+        let is_sphere = matches!(self.0, Formulation::Svdd { .. });
+        for (name, length) in [
+            ("y", target.rows().unwrap_or(n)),
+            ("diagonal", if is_sphere { diagonal.len() } else { n }),
+        ] {
+            if length != n {
+                return Err(Error::shape(name, format!("{n} entries"), length.to_string()).into());
+            }
+        }
+        elsewhere(&mut target, &mut weight, &rest)?;
+        if is_sphere {
+            diagonal.resize(weight.len(), 0.0);
+        }
+        let mut problem = self.0.pose(&target, &weight, &diagonal)?;
+        let mut sums = [0.0; 2];
+        for (i, start) in problem.start.iter().enumerate() {
+            let second = matches!(&problem.constraint, Constraint::TwoSums(second) if second[i]);
+            sums[usize::from(second)] += start;
+        }
+        for values in [
+            &mut problem.linear,
+            &mut problem.absolute,
+            &mut problem.lower,
+            &mut problem.upper,
+            &mut problem.ridge,
+            &mut problem.start,
+        ] {
+            values.truncate(n);
+        }
+        if let Constraint::TwoSums(second) = &mut problem.constraint {
+            second.truncate(n);
+        }
+        Ok((PyDualProblem(problem), sums))
+    }
+
+    fn finish<'py>(
+        &self,
+        py: Python<'py>,
+        problem: &PyDualProblem,
+        beta: PyReadonlyArray1<f64>,
+        intercepts: [f64; 2],
+        known: Known,
+    ) -> PyResult<(Bound<'py, PyArray1<f64>>, f64, Option<f64>)> {
+        let beta = copy(&beta)?;
+        let (beta, intercept, radius) = self.0.finish(&problem.0, beta, intercepts, &known);
+        let beta = run::objects(|| beta.into_pyarray(py))?;
+        Ok((beta, intercept, radius))
     }
 
     fn fit(

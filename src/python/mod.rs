@@ -10,6 +10,7 @@
 //! | `kernel`, `user_kernel` | kernel functions, Python callables among them |
 //! | `settings` | how a fit is done |
 //! | `formulation` | what is fitted |
+//! | `dual` | dual problems as such, and their parts |
 //! | `linear` | linear machines |
 //! | `mercer` | Mercer's condition and features |
 //! | `bayes` | Bayesian machines |
@@ -25,6 +26,7 @@
 
 mod arrays;
 mod bayes;
+mod dual;
 mod expansion;
 mod fit;
 mod formulation;
@@ -72,6 +74,8 @@ mod _core {
 
     #[pymodule_export]
     use super::bayes::{PyRelevance, bayes_point};
+    #[pymodule_export]
+    use super::dual::PyDualProblem;
     #[pymodule_export]
     use super::expansion::{PyExpansion, coefficients_by_machine};
     #[pymodule_export]

@@ -29,7 +29,7 @@ pub(crate) struct Charged {
 }
 
 impl Charged {
-    fn of(problem: &DualProblem, i: usize) -> Self {
+    pub(super) fn of(problem: &DualProblem, i: usize) -> Self {
         Charged {
             lower: problem.lower[i],
             upper: problem.upper[i],

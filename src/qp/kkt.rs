@@ -58,6 +58,33 @@ impl Thresholds {
         thresholds
     }
 
+    /// Returns the thresholds that were found elsewhere: m and M of each group, infinite where a group
+    /// has no variables.
+    ///
+    /// ```
+    /// use mercer::qp::Thresholds;
+    /// let none = [f64::NEG_INFINITY, f64::INFINITY];
+    /// let thresholds = Thresholds::from_groups([[0.5, 0.25], none]);
+    /// assert_eq!((thresholds.gap(), thresholds.groups()[0]), (0.25, [0.5, 0.25]));
+    /// ```
+    pub fn from_groups(groups: [[f64; 2]; 2]) -> Self {
+        Thresholds {
+            m: groups.map(|group| group[0]),
+            big_m: groups.map(|group| group[1]),
+        }
+    }
+
+    /// Returns m and M of each group.
+    ///
+    /// ```
+    /// # use mercer::qp::Thresholds;
+    /// let groups = [[0.5, 0.25], [1.0, 2.0]];
+    /// assert_eq!(Thresholds::from_groups(groups).groups(), groups);
+    /// ```
+    pub fn groups(&self) -> [[f64; 2]; 2] {
+        [0, 1].map(|group| [self.m[group], self.big_m[group]])
+    }
+
     pub(super) fn include(&mut self, group: usize, point: Point) {
         if point.may_grow() {
             self.m[group] = self.m[group].max(point.up());

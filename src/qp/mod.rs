@@ -26,6 +26,7 @@
 //! | `problem` | [`DualProblem`] and its [`Constraint`] |
 //! | `coordinates` | coefficients, gradient and bounds, shared by all that follows |
 //! | `kkt` | [`Thresholds`], the gap and the intercept |
+//! | `part` | [`Part`]: the same for some of the variables |
 //! | `control` | [`StopRule`], [`Monitor`] and the clock |
 //! | `report`, `phases` | [`Solution`], [`Report`] and where the time went |
 //! | `doubt`, `confirm` | how wrong the gradient may be, and the gap that is sure |
@@ -55,6 +56,7 @@ mod image;
 mod interior;
 mod kkt;
 mod nearby;
+mod part;
 mod phases;
 mod problem;
 mod report;
@@ -71,6 +73,7 @@ pub(crate) use image::Image;
 pub use interior::Interior;
 pub use kkt::Thresholds;
 pub(crate) use nearby::{Solved, Start, near};
+pub use part::Part;
 pub use phases::Phases;
 pub use problem::{Constraint, DualProblem};
 pub use report::{Algorithm, Epoch, Report, Solution, Status};
