@@ -57,8 +57,11 @@ class Gammas:
         squares = squares[(squares > 0.0) & np.isfinite(squares)]
         return 1.0 / float(np.median(squares)) if len(squares) else 1.0
 
+    def _variance(self) -> float:
+        return variance(self._X, self._weight)
+
     def _find_scale(self) -> float:
-        spread = variance(self._X, self._weight)
+        spread = self._variance()
         if not isfinite(spread):
             raise ValueError(
                 "gamma='scale' needs the variance of X, which overflows. The dual coefficients or "

@@ -290,6 +290,19 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
         finally:
             if progress is not None:
                 progress.close()
+        shape = X.shape if hasattr(X, "shape") else (length(X),)
+        self._take_over(fit, kernel, rows, keep, shape)
+        self.__dict__.update(problem.attributes)
+
+    def _take_over(
+        self,
+        fit: FitLike,
+        kernel: Kernel | str | KernelFunction,
+        rows: RowsLike,
+        keep: NDArray[np.intp],
+        shape: tuple[int | None, ...],
+    ) -> None:
+        """Set the attributes of what was found on `rows`, which are `keep` of all, of `shape`."""
         if not (np.isfinite(fit.dual_coef).all() and np.isfinite(fit.intercept).all()):
             raise ValueError(
                 "The dual coefficients or intercepts are not finite. The values of X may be too "
@@ -298,18 +311,17 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
         self._fit_kernel = kernel
         self._fit_form = CoreForm()
         self.support_ = freeze(keep[fit.support].astype(np.int32))
-        self.support_vectors_ = freeze(source.support_vectors(rows, fit.support))
+        self.support_vectors_ = freeze(source_of(kernel).support_vectors(rows, fit.support))
         self.n_support_ = freeze(fit.n_support)
         self.intercept_ = freeze(fit.intercept)
-        as_sparse = sp.issparse(X) and isinstance(kernel, Kernel)
+        as_sparse = sp.issparse(rows) and isinstance(kernel, Kernel)
         dual_coef = sparse_as_configured(fit.dual_coef) if as_sparse else fit.dual_coef
         self.dual_coef_ = freeze(dual_coef)
-        self.shape_fit_ = X.shape if hasattr(X, "shape") else (length(X),)
+        self.shape_fit_ = shape
         self.fit_status_ = int(self.report_.status != "converged")
         if self.solver == "adatron":
             self.history_ = history_of(fit)
         self._set_results(fit)
-        self.__dict__.update(problem.attributes)
 
     def _set_results(self, fit: FitLike) -> None:
         """Set the attributes that not all machines have."""

@@ -1,0 +1,497 @@
+"""The estimators of `mercer.svm` on a Dask cluster."""
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import dask
+import numpy as np
+from numpy.typing import NDArray
+
+from mercer import SVC, SVDD, SVR, NuSVC, OneClassSVM, _core
+from mercer._data import RowsLike, scaled
+from mercer._params import check_intercept
+from mercer.dask._base import Distributed, distributed
+from mercer.dask._machines import Machine
+from mercer.dask._partitions import Described, is_collection
+from mercer.svm._classifier import weights_of
+
+__all__ = ["DaskNuSVC", "DaskOneClassSVM", "DaskSVC", "DaskSVDD", "DaskSVR"]
+
+
+class _Classifier(Distributed):
+    """What the classifiers share."""
+
+    _learns = "classes"
+
+    def _check_partition(self, X: RowsLike, y: Any) -> tuple[RowsLike, NDArray[Any] | None]:
+        local: Any = self
+        checked: tuple[RowsLike, NDArray[Any]] = local._check_rows_and_target(X, y)
+        return checked
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, start: Any = None) -> None:
+        local: Any = self
+        if local.probability:
+            raise ValueError("probability must be False on a cluster, got True")
+        self._fit_partitions(X, y, sample_weight)
+        iterations = [machine.iterations for machine in local.report_]
+        local.n_iter_ = np.minimum(iterations, np.iinfo(np.int32).max).astype(np.int32)
+
+    def _classes_of(self, whole: Described) -> tuple[tuple[Machine, ...], dict[str, Any]]:
+        """Return machines without a formulation, and the attributes of classes."""
+        local: Any = self
+        classes = whole.classes
+        assert classes is not None
+        if len(classes) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(classes)} class in y"
+            )
+        numbers = np.arange(len(classes))
+        class_weight = weights_of(local.class_weight, classes, numbers, whole.class_weights)
+        multiclass = "ovo" if len(classes) == 2 else local.multiclass
+        pairs: list[tuple[int, int]]
+        if multiclass == "ovr":
+            pairs = [(-1, number) for number in range(len(classes))]
+        elif len(classes) == 2:
+            pairs = [(0, 1)]
+        else:
+            pairs = [(last, first) for first, last in combinations(range(len(classes)), 2)]
+        factors = scaled(class_weight, self._cost(), "C times class_weight")
+        machines = tuple(_sides(pair, whole, factors, float(local.tol)) for pair in pairs)
+        attributes = {
+            "classes_": classes,
+            "class_weight_": class_weight,
+            "_fit_multiclass": multiclass,
+        }
+        return machines, attributes
+
+    def _cost(self) -> float:
+        return 1.0
+
+    def decision_function(self, X: RowsLike) -> Any:
+        """Compute how clearly each row belongs to each class: lazily if `X` is lazy.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or what the local estimator takes
+            The rows.
+
+        Returns
+        -------
+        dask array, series or data frame, or ndarray
+            The values, as the local estimator returns them for each partition.
+        """
+        if is_collection(X):
+            return self._lazily(X, "decision_function")
+        return super().decision_function(X)  # type: ignore[misc]
+
+    def predict(self, X: RowsLike) -> Any:
+        """Find the class of each row: lazily if `X` is lazy.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or what the local estimator takes
+            The rows.
+
+        Returns
+        -------
+        dask array or series, or ndarray
+            The labels.
+        """
+        if is_collection(X):
+            return self._lazily(X, "predict")
+        return super().predict(X)  # type: ignore[misc]
+
+    def score(self, X: RowsLike, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or what the local estimator takes
+            The rows.
+        y : dask collection or array-like
+            The labels.
+        sample_weight : dask collection or array-like, default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The share of rows whose class is predicted.
+        """
+        return _score(self, X, y, sample_weight)
+
+
+def _score(estimator: Any, X: RowsLike, y: Any, sample_weight: Any) -> float:
+    """Return the score of predictions that may have to be computed."""
+    from sklearn.metrics import accuracy_score, r2_score
+
+    score = accuracy_score if estimator._learns == "classes" else r2_score
+    found, y, weight = dask.compute(estimator.predict(X), y, sample_weight)
+    return float(score(y, found, sample_weight=weight))
+
+
+def _sides(
+    pair: tuple[int, int], whole: Described, factors: NDArray[np.float64], tol: float
+) -> Machine:
+    """Return the machine of two sides: a class or the rest, and a class."""
+    negative, positive = pair
+    is_side = [np.arange(len(factors)) == side for side in pair]
+    if negative < 0:
+        is_side[0] = ~is_side[1]
+    counts = tuple(int(whole.class_counts[side].sum()) for side in is_side)
+    return Machine(
+        "svc",
+        {},
+        factors,
+        classes=(negative, positive),
+        weight=float(sum(whole.class_weights[side].sum() for side in is_side)),
+        totals=tuple(float((whole.class_weights * factors)[side].sum()) for side in is_side),
+        counts=(counts[0], counts[1]),
+        tol=tol,
+        asked_tol=tol,
+    )
+
+
+@distributed
+class DaskSVC(_Classifier, SVC):
+    """`mercer.SVC` whose rows are on a Dask cluster: the same optimum, certified over all rows.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The cluster; None is the default client.
+    **parameters
+        Those of `SVC`, with the same defaults. `kernel` is not 'precomputed', `probability` not
+        True. `n_jobs` are threads of a task: None divides those of the workers among partitions,
+        and gives the solver of a working set those of its host.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client in use.
+    report_ : DistributedReport
+        What the solver did: as that of `SVC`, with `rounds` and `bytes_sent`; `gap`, `duality_gap`
+        and `primal_objective` are of all rows.
+    **attributes
+        Those of `SVC`.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from distributed import Client
+    >>> from mercer.dask import DaskSVC
+    >>> client = Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    >>> X = da.from_array([[-1.0, -1.0], [1.0, 1.0], [-2.0, -1.0], [2.0, 1.0]], chunks=(2, 2))
+    >>> y = da.from_array([0, 1, 0, 1], chunks=2)
+    >>> model = DaskSVC(kernel="linear").fit(X, y)
+    >>> model.predict(X).compute()
+    array([0, 1, 0, 1])
+    >>> model.coef_.round(3), model.report_.status
+    (array([[0.5, 0.5]]), 'converged')
+    >>> model.to_local()
+    SVC(kernel='linear')
+    >>> client.close()
+    """
+
+    _local = SVC
+
+    def _cost(self) -> float:
+        return float(self.C)
+
+    def _problems(self, whole: Described) -> tuple[tuple[Machine, ...], dict[str, Any]]:
+        machines, attributes = self._classes_of(whole)
+        parameters = {
+            "loss": self.loss,
+            "intercept": check_intercept(self.fit_intercept),
+            "multiclass": "ovo",
+        }
+        return tuple(replace(machine, parameters=parameters, totals=()) for machine in machines), (
+            attributes
+        )
+
+
+@distributed
+class DaskNuSVC(_Classifier, NuSVC):
+    """`mercer.NuSVC` whose rows are on a Dask cluster: the same optimum, certified over all rows.
+
+    Shares of rows are shares of all rows: workers know the weights of the classes everywhere.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The cluster; None is the default client.
+    **parameters
+        Those of `NuSVC`: see `DaskSVC`.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client in use.
+    report_ : DistributedReport
+        What the solver did: see `DaskSVC`.
+    **attributes
+        Those of `NuSVC`.
+
+    Examples
+    --------
+    >>> from mercer.dask import DaskNuSVC
+    >>> DaskNuSVC(nu=0.1).to_local()
+    NuSVC(nu=0.1)
+    """
+
+    _local = NuSVC
+    _needs_diagonal = True
+
+    def _problems(self, whole: Described) -> tuple[tuple[Machine, ...], dict[str, Any]]:
+        machines, attributes = self._classes_of(whole)
+        assert whole.classes is not None
+        shares = _core.feasible_nu(
+            float(self.nu),
+            np.arange(len(whole.classes)),
+            whole.class_weights * machines[0].factors,
+            whole.class_weights,
+            attributes["_fit_multiclass"],
+        )
+        posed = tuple(
+            replace(machine, kind="nu_svc", parameters={"nu": float(nu), "multiclass": "ovo"})
+            for machine, nu in zip(machines, shares, strict=True)
+        )
+        return posed, {**attributes, "nu_": shares}
+
+
+@distributed
+class DaskSVR(Distributed, SVR):
+    """`mercer.SVR` whose rows are on a Dask cluster: the same optimum, certified over all rows.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The cluster; None is the default client.
+    **parameters
+        Those of `SVR`: see `DaskSVC`.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client in use.
+    report_ : DistributedReport
+        What the solver did: see `DaskSVC`.
+    **attributes
+        Those of `SVR`.
+
+    Examples
+    --------
+    >>> from mercer.dask import DaskSVR
+    >>> DaskSVR(C=10.0).to_local()
+    SVR(C=10.0)
+    """
+
+    _local = SVR
+    _learns = "values"
+
+    def _check_partition(self, X: RowsLike, y: Any) -> tuple[RowsLike, NDArray[Any] | None]:
+        return self._check_rows_and_target(X, y, numeric=True, several=True)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._fit_partitions(X, y, sample_weight)
+        self.n_iter_ = self.report_.iterations
+
+    def _problems(self, whole: Described) -> tuple[tuple[Machine, ...], dict[str, Any]]:
+        parameters = {
+            "loss": self.loss,
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
+            "quantile": float(self.quantile),
+            "intercept": check_intercept(self.fit_intercept),
+        }
+        tol = float(self.tol)
+        machines = tuple(
+            Machine(
+                "svr",
+                parameters,
+                np.array([float(self.C)]),
+                column=column,
+                weight=whole.weight,
+                tol=tol,
+                asked_tol=tol,
+            )
+            for column in range(whole.n_targets)
+        )
+        return machines, {}
+
+    def predict(self, X: RowsLike) -> Any:
+        """Compute the value of each row: lazily if `X` is lazy.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or what the local estimator takes
+            The rows.
+
+        Returns
+        -------
+        dask array, series or data frame, or ndarray
+            The values.
+        """
+        return self._lazily(X, "predict") if is_collection(X) else super().predict(X)
+
+    def score(self, X: RowsLike, y: Any, sample_weight: Any = None) -> float:
+        """Return R^2, the share of the variance that is explained.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or what the local estimator takes
+            The rows.
+        y : dask collection or array-like
+            The values.
+        sample_weight : dask collection or array-like, default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            R^2.
+        """
+        return _score(self, X, y, sample_weight)
+
+
+class _Detector(Distributed):
+    """What the machines without labels share."""
+
+    _kind: str
+
+    def _check_partition(self, X: RowsLike, y: Any) -> tuple[RowsLike, NDArray[Any] | None]:
+        local: Any = self
+        return local._check_rows(X), None
+
+    def _fit(self, X: Any, sample_weight: Any) -> None:
+        local: Any = self
+        self._fit_partitions(X, None, sample_weight)
+        local.n_iter_ = local.report_.iterations
+
+    def _problems(self, whole: Described) -> tuple[tuple[Machine, ...], dict[str, Any]]:
+        local: Any = self
+        machine = Machine(
+            self._kind,
+            {"nu": float(local.nu), "squared": local.loss == "squared_hinge"},
+            np.ones(1),
+            weight=whole.weight,
+            totals=(whole.weight,),
+            asked_tol=float(local.tol),
+        )
+        tol = machine.formulation.tolerance(machine.asked_tol, whole.weight)
+        return (replace(machine, tol=tol),), {}
+
+    def score_samples(self, X: RowsLike) -> Any:
+        """Compute how much each row is like those trained on: lazily if `X` is lazy.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or what the local estimator takes
+            The rows.
+
+        Returns
+        -------
+        dask array or series, or ndarray
+            The scores.
+        """
+        if is_collection(X):
+            return self._lazily(X, "score_samples")
+        return super().score_samples(X)  # type: ignore[misc]
+
+    def decision_function(self, X: RowsLike) -> Any:
+        """Compute how far inside the boundary each row lies: lazily if `X` is lazy.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or what the local estimator takes
+            The rows.
+
+        Returns
+        -------
+        dask array or series, or ndarray
+            The values, negative outside.
+        """
+        if is_collection(X):
+            return self._lazily(X, "decision_function")
+        return super().decision_function(X)  # type: ignore[misc]
+
+    def predict(self, X: RowsLike) -> Any:
+        """Tell which rows are inside the boundary: lazily if `X` is lazy.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or what the local estimator takes
+            The rows.
+
+        Returns
+        -------
+        dask array or series, or ndarray
+            1 for rows inside or on the boundary, -1 for outliers.
+        """
+        if is_collection(X):
+            return self._lazily(X, "predict")
+        return super().predict(X)  # type: ignore[misc]
+
+
+@distributed
+class DaskOneClassSVM(_Detector, OneClassSVM):
+    """`mercer.OneClassSVM` whose rows are on a Dask cluster: the same optimum, certified.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The cluster; None is the default client.
+    **parameters
+        Those of `OneClassSVM`: see `DaskSVC`.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client in use.
+    report_ : DistributedReport
+        What the solver did: see `DaskSVC`.
+    **attributes
+        Those of `OneClassSVM`.
+
+    Examples
+    --------
+    >>> from mercer.dask import DaskOneClassSVM
+    >>> DaskOneClassSVM(nu=0.1).to_local()
+    OneClassSVM(nu=0.1)
+    """
+
+    _local = OneClassSVM
+    _kind = "one_class"
+
+
+@distributed
+class DaskSVDD(_Detector, SVDD):
+    """`mercer.SVDD` whose rows are on a Dask cluster: the same optimum, certified over all rows.
+
+    Parameters
+    ----------
+    client : distributed.Client, default=None
+        The cluster; None is the default client.
+    **parameters
+        Those of `SVDD`: see `DaskSVC`.
+
+    Attributes
+    ----------
+    client_ : distributed.Client
+        The client in use.
+    report_ : DistributedReport
+        What the solver did: see `DaskSVC`.
+    **attributes
+        Those of `SVDD`.
+
+    Examples
+    --------
+    >>> from mercer.dask import DaskSVDD
+    >>> DaskSVDD(nu=0.1).to_local()
+    SVDD(nu=0.1)
+    """
+
+    _local = SVDD
+    _kind = "svdd"
+    _needs_diagonal = True
