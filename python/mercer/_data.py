@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from mercer import _core
+from mercer._batches import first_row, is_arrow, matrix_of
 from mercer._params import naming
 
 __all__ = [
@@ -69,7 +70,7 @@ def is_plain(X: Any) -> bool:
     longer than a small fit.
     """
     return (
-        type(X) is np.ndarray
+        type(X) in (np.ndarray, np.memmap)
         and X.ndim == 2
         and X.dtype in _FLOAT_TYPES
         and X.size > 0
@@ -93,6 +94,8 @@ def checked(estimator: Any, X: MatrixLike, *, reset: bool, **options: Any) -> Ma
     A plain array has no names of features and needs no other form. Whatever else there is to be
     said of rows is left to scikit-learn.
     """
+    if is_arrow(X):
+        return _from_arrow(estimator, X, reset)
     if is_plain(X):
         state = vars(estimator)
         if reset:
@@ -103,6 +106,16 @@ def checked(estimator: Any, X: MatrixLike, *, reset: bool, **options: Any) -> Ma
             return X
     with naming("X"):
         return validate_data(estimator, X, dtype=FLOATS, reset=reset, **options)
+
+
+def _from_arrow(estimator: Any, X: Any, reset: bool) -> NDArray[Any]:
+    """Return rows of Arrow as a matrix; scikit-learn sees the first, for the names of features."""
+    first, batches = first_row(X)
+    with naming("X"):
+        validate_data(estimator, first.to_pandas(), dtype=FLOATS, reset=reset)
+        matrix = matrix_of(batches, getattr(X, "num_rows", None))
+        # Which says what is wrong with values, and returns the very matrix.
+        return check_array(matrix, dtype=FLOATS, input_name="X", estimator=estimator)  # type: ignore[no-any-return]
 
 
 def canonical(X: MatrixLike) -> MatrixLike:
@@ -251,10 +264,10 @@ def length(rows: Any) -> int | None:
     return len(rows) if hasattr(rows, "__len__") and shape is None else None
 
 
-def take_rows(X: RowsLike, rows: RowNumbers) -> RowsLike:
+def take_rows(X: RowsLike, rows: RowNumbers | slice) -> RowsLike:
     """Return some rows of an array, a CSR matrix, a data frame or a sequence of objects."""
     if hasattr(X, "iloc"):
         return X.iloc[rows]
-    if hasattr(X, "shape"):
+    if hasattr(X, "shape") or isinstance(rows, slice):
         return X[rows]
     return [X[row] for row in rows]

@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from mercer import _core
+from mercer._batches import streaming
 from mercer._data import MatrixLike, RowsLike, joined, scaled, weighted_rows
 from mercer._params import check_bool, check_choice, check_non_negative, check_real, naming
 from mercer._targets import check_labels
@@ -171,6 +172,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
             )
         return super()._make_expansion()
 
+    @streaming
     @documented(CLASSIFIER)
     def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
         """Compute how clearly each row belongs to each class.
@@ -208,6 +210,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
             return model._decide(X, lambda values: values)
         return model._decide(X, expansion.confidences)
 
+    @streaming
     @documented(CLASSIFIER)
     def predict(self, X: RowsLike) -> NDArray[Any]:
         """Find the class of each row, by the strategy `multiclass` of the fit.
@@ -239,6 +242,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         return labels
 
     @available_if(_check_probability)
+    @streaming
     @documented(CLASSIFIER)
     def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
         """Compute the probabilities of all classes, if `probability` was set for the fit.
@@ -301,6 +305,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         return len(self.classes_) > 2
 
+    @streaming
     @documented(CLASSIFIER)
     def reject(self, X: RowsLike, threshold: float = 0.0) -> NDArray[np.bool_]:
         """Tell which rows are too uncertain to be given a class.

@@ -78,8 +78,9 @@ probability : bool, default=False
 _DATA = """
 X : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples)
     The rows; or the kernel matrix, if the kernel is 'precomputed'; or any sequence that a callable
-    kernel understands. float32 stays float32. A C-contiguous array is not copied: no other thread
-    may change it until `fit` returns.
+    kernel understands. float32 stays float32. A C-contiguous array, memory-mapped or not, is not
+    copied: no other thread may change it until `fit` returns. Tables, readers, data sets and
+    Parquet files of Arrow are written into one matrix, in float32 if no column needs more.
 X_new : {array-like, sparse matrix} of shape (n_samples, n_features) or (n_samples, n_samples_fit)
     The rows; or their kernel values with all training rows, if the kernel is 'precomputed'.
 sample_weight : array-like of shape (n_samples,), default=None
@@ -219,10 +220,17 @@ X_fit_ : ndarray or sparse matrix of shape (n_samples, n_features)
     matrix if it is 'precomputed'.
 """
 
+# Machines predict one batch after another.
+_STREAMED = {
+    "X_new": f"""{_COMMON["X_new"]}
+    A table, reader, data set or Parquet file of Arrow is predicted batch by batch, and so is an
+    iterator of matrices: no more than a batch is in memory."""
+}
+
 #: The texts of machines without classes, of classifiers, of linear machines, and of what else lives
 #: in feature space.
-MACHINE = {**_COMMON, **_entries(_OF_A_MACHINE)}
-CLASSIFIER = {**_COMMON, **_entries(_OF_A_CLASSIFIER)}
+MACHINE = {**_COMMON, **_STREAMED, **_entries(_OF_A_MACHINE)}
+CLASSIFIER = {**_COMMON, **_STREAMED, **_entries(_OF_A_CLASSIFIER)}
 LINEAR = {**_COMMON, **_entries(_OF_A_LINEAR_MACHINE)}
 FEATURE_SPACE = {**_COMMON, **_entries(_OF_FEATURE_SPACE)}
 

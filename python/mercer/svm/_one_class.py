@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _core
+from mercer._batches import streaming
 from mercer._data import RowsLike
 from mercer.svm._detector import BaseDetector
 from mercer.svm._docs import MACHINE, documented
@@ -111,6 +112,7 @@ class OneClassSVM(BaseDetector):
         n_support, dual_coef, intercept = super()._machines()
         return n_support, dual_coef, np.zeros_like(intercept)
 
+    @streaming
     @documented(MACHINE)
     def score_samples(self, X: RowsLike) -> NDArray[np.float64]:
         """Compute sum_i beta_i k(x_i, z) for each row z: the larger, the more like the others.

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from mercer import _core
+from mercer._batches import streaming
 from mercer._data import RowsLike, scaled, weighted_rows
 from mercer._params import check_positive
 from mercer.svm._base import BaseKernelMachine, Problem
@@ -69,6 +70,7 @@ class BaseRegressor(RegressorMixin, BaseKernelMachine):
         self._train(X, keep, weight, problem, machines=target.shape[1] if target.ndim > 1 else 1)
         self.n_iter_ = self.report_.iterations
 
+    @streaming
     @documented(MACHINE)
     def predict(self, X: RowsLike) -> NDArray[np.float64]:
         """Compute the value of each row.

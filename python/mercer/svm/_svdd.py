@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _core
+from mercer._batches import streaming
 from mercer._data import RowsLike, joined
 from mercer._params import check_real
 from mercer.svm._detector import BaseDetector
@@ -120,6 +121,7 @@ class SVDD(BaseDetector):
         n_support, dual_coef, intercept = super()._machines()
         return n_support, 2.0 * dual_coef, intercept
 
+    @streaming
     @documented(MACHINE)
     def score_samples(self, X: RowsLike) -> NDArray[np.float64]:
         """Compute minus the squared distance of each row to the centre of the sphere.
