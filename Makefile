@@ -13,7 +13,7 @@ PYTHON_SOURCES := README.md $(shell find python -type f ! -name '*.pyc' ! -name 
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo develop test test-rust test-python test-wheel bench sweep torture fuzz sanitize deny audit clean
+.PHONY: help demo develop test test-rust test-python test-wheel docs linkcheck spelling bench sweep torture fuzz sanitize deny audit clean
 # Two targets at a time only where `test` asks for it: the wheel and the editable build are in each
 # other's way.
 ifndef TOGETHER
@@ -32,6 +32,8 @@ help:
 	@echo "make deny     licences, advisories and duplicates of the dependencies (cargo-deny);"
 	@echo "              OFFLINE=1 leaves out advisories, whose database has to be fetched"
 	@echo "make audit    advisories by cargo-audit; OFFLINE=1 takes the database that is there"
+	@echo "make docs     the site, target/site/index.html; no network"
+	@echo "make linkcheck, make spelling   its links and words"
 	@echo "make develop  an editable release build in .venv, with all that the tests need"
 	@echo "make clean    remove everything that was built"
 
@@ -103,6 +105,24 @@ test-wheel: $(VENV)/editable $(WHEELS)/built
 	rm -rf target/unpacked
 	$(PIP) install --quiet --no-deps --target target/unpacked $(WHEEL)
 	cd target/unpacked && PYTHONPATH=. $(abspath $(BIN))/python -m mercer --no-plot
+
+# --- The site. Link-time optimisation would double the time of a first build, and a page needs none.
+
+SITE := target/site
+RUSTDOC := target/doc
+$(VENV)/docs: $(VENV)/made
+	@test -f $(VENV)/editable || $(MAKE) $(VENV)/editable CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+	$(PIP) install ".[docs]"
+	@touch $@
+
+docs: $(VENV)/docs
+	MPLBACKEND=Agg $(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs $(SITE)
+	cargo doc --locked --no-deps --no-default-features
+	rm -rf $(SITE)/rust && cp -r $(RUSTDOC) $(SITE)/rust
+	$(BIN)/python docs/links.py $(SITE)
+
+linkcheck:
+	$(BIN)/python docs/links.py $(SITE)
 
 bench: $(VENV)/wheel
 	cargo bench --locked --no-default-features

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+_DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
 
 def data_folder() -> Path:
@@ -76,8 +76,9 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -
 
 
 def picture(draw: Callable[[Any], None], size: tuple[float, float] = (6.0, 4.0)) -> None:
-    """Draw on a figure and save it as a PNG, if the command line names a file."""
-    if len(sys.argv) > 1:
+    """Draw on a figure and show it in a notebook, or save it if the command line names a file."""
+    notebook = "ipykernel" in sys.modules
+    if notebook or len(sys.argv) > 1:
         # Not pyplot: this needs no screen, whatever the backend.
         from matplotlib.figure import Figure
         from PIL import Image
@@ -87,4 +88,10 @@ def picture(draw: Callable[[Any], None], size: tuple[float, float] = (6.0, 4.0))
         with BytesIO() as buffer:
             figure.savefig(buffer, dpi=110)
             # A palette keeps the file small, and no picture here needs more colours.
-            Image.open(buffer).convert("RGB").quantize(128).save(sys.argv[1], "PNG", optimize=True)
+            image = Image.open(buffer).convert("RGB").quantize(128)
+        if notebook:
+            from IPython.display import display
+
+            display(image)
+        else:
+            image.save(sys.argv[1], "PNG", optimize=True)

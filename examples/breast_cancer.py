@@ -1,4 +1,7 @@
-"""Wisconsin breast cancer, 10-fold: a soft margin is less sensitive to the width of the kernel.
+"""Wisconsin breast cancer
+=======================
+
+Wisconsin breast cancer, 10-fold: a soft margin is less sensitive to the width of the kernel.
 
 Campbell and Cristianini, section 4.2: 98.5% right at best, beside 94.2% to 96.6% of other methods.
 What they did about the 16 missing values is not known, nor their scaling; here the 16 rows are left
@@ -7,6 +10,7 @@ cross-validation. Neither margin comes near 98.5% on average; a third of the fol
 seconds: python examples/breast_cancer.py [breast_cancer.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/breast_cancer.png'
 from math import inf
 
 import numpy as np

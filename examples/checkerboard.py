@@ -1,4 +1,7 @@
-"""The checkerboard: a boundary made of many pieces, held by the few points nearest to it.
+"""Checkerboard
+============
+
+The checkerboard: a boundary made of many pieces, held by the few points nearest to it.
 
 Example 1 of P. S. Sastry, "An introduction to support vector machines": 2000 points on a board of
 4 x 4 fields. The published C = 5 and sigma = 2 are far too soft and too wide for the published

@@ -1,10 +1,13 @@
-"""Nonlinear components: what kernel PCA sees in three clusters, and linear PCA cannot.
+"""Components
+==========
+
+Nonlinear components: what kernel PCA sees in three clusters, and linear PCA cannot.
 
 K.-R. Müller, "Introduction to kernel-based learning", shows the eight leading components of three
-clusters in the plane for k(x, y) = exp(-|x - y|^2 / 0.1), as maps of their values (B. Schölkopf,
-A. Smola and K.-R. Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998).
-The first two tell the clusters apart; the next three divide each cluster into halves, and the
-others do so again, along other lines. The points are drawn here after the paper: thirty in each
+clusters in the plane for ``k(x, y) = exp(-|x - y|^2 / 0.1)``, as maps of their values (B.
+Schölkopf, A. Smola and K.-R. Müller, "Nonlinear component analysis as a kernel eigenvalue problem",
+1998). The first two tell the clusters apart; the next three divide each cluster into halves, and
+the others do so again, along other lines. The points are drawn here after the paper: thirty in each
 cluster, with a deviation of 0.1. A second: python examples/components.py [components.png]
 """
 

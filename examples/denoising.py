@@ -1,15 +1,20 @@
-"""Denoising digits: pre-images of kernel PCA beside linear PCA.
+"""Denoising
+=========
+
+Denoising digits: pre-images of kernel PCA beside linear PCA.
 
 K.-R. Müller, "Introduction to kernel-based learning", after S. Mika and others, "Kernel PCA and
 de-noising in feature spaces", 1999: components of 300 images of each digit of USPS, without noise;
 ten other images of each digit with Gaussian noise (a deviation of 0.5) or speckle (40% of the
 pixels become black or white); projections on n components, and the images nearest to these. For
-kernel PCA these are fixed points. The width, k(x, y) = exp(-|x - y|^2 / 256), is the best of four
-powers of two for training images that were left out. No figures are published, only pictures: here
-the mean squared error says that kernel PCA is better than linear PCA at the number of components
-that is best for it on these very images. A minute: python examples/denoising.py [denoising.png]
+kernel PCA these are fixed points. The width, ``k(x, y) = exp(-|x - y|^2 / 256)``, is the best of
+four powers of two for training images that were left out. No figures are published, only pictures:
+here the mean squared error says that kernel PCA is better than linear PCA at the number of
+components that is best for it on these very images. A minute: python examples/denoising.py
+[denoising.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/denoising.png'
 import numpy as np
 from _gallery import load, picture, table
 from sklearn.decomposition import PCA

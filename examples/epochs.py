@@ -1,4 +1,7 @@
-"""The Kernel-Adatron at work: margin, intercept and error on new rows, epoch by epoch.
+"""Epoch by epoch
+==============
+
+The Kernel-Adatron at work: margin, intercept and error on new rows, epoch by epoch.
 
 Campbell and Cristianini, figures 4 to 8: mirror symmetry (sigma = 5) and sonar (sigma = 1), with
 intercept and eta = 1. The margin, half the distance of the classes in decision values, grows to 1;

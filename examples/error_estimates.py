@@ -1,4 +1,7 @@
-"""Error estimates: what the training rows alone say of the error, against the width of the kernel.
+"""Error estimates
+===============
+
+What the training rows alone say of the error, against the width of the kernel.
 
 Campbell, An introduction to kernel methods, section 2.6 and figure 7: after first overfitting, the
 error on new rows passes through a minimum as sigma grows; estimates that need no other rows are to
@@ -8,6 +11,7 @@ rows closely. The radius-margin estimate is far above it, but its minimum is at 
 width. Twenty seconds: python examples/error_estimates.py [error_estimates.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/error_estimates.png'
 import numpy as np
 from _gallery import picture, table
 from sklearn.model_selection import train_test_split

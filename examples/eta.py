@@ -1,4 +1,7 @@
-"""Epochs against the learning rate: the Kernel-Adatron is fastest near eta = 1.
+"""Epochs against eta
+==================
+
+Epochs against the learning rate: the Kernel-Adatron is fastest near eta = 1.
 
 Campbell and Cristianini, section 3, figures 1 and 2: epochs until the margin is 0.99, on mirror
 symmetry (30 inputs, 200 strings, sigma = 7) and on sonar (sigma = 1). The curve is finite only for

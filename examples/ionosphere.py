@@ -1,4 +1,7 @@
-"""Ionosphere: soft margins of both kinds against the hard one.
+"""Ionosphere
+==========
+
+Soft margins of both kinds against the hard one.
 
 The data has some noise, so that a margin which allows errors does better: with a box of side C (the
 hinge loss) or with lambda = 1 / (2 C) added to the diagonal of the kernel matrix (its square).

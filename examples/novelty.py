@@ -1,4 +1,7 @@
-"""Abnormal digits: the test images of USPS that a one-class machine of their own digit rejects.
+"""Abnormal digits
+===============
+
+The test images of USPS that a one-class machine of their own digit rejects.
 
 Campbell, "An introduction to kernel methods", section 2.4, on Schoelkopf et al.: a one-class
 machine brings out abnormal digits of this set, and nu bounds the share of outliers from above and
@@ -8,6 +11,7 @@ its training images with nu = 0.05; the sphere around them (SVDD) must agree wit
 python examples/novelty.py [novelty.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/novelty.png'
 import numpy as np
 from _gallery import load, picture, table
 

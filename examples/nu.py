@@ -1,4 +1,7 @@
-"""What nu means: a share of errors below it, a share of support vectors above it, and a tube.
+"""The meaning of nu
+=================
+
+What nu means: a share of errors below it, a share of support vectors above it, and a tube.
 
 Campbell, "An introduction to kernel methods", sections 2.3 and 2.5: nu is an upper bound on the
 share of errors (rows on the wrong side of the margin; in regression, rows outside the tube) and a

@@ -1,4 +1,7 @@
-"""Pima Indians diabetes: on data as noisy as this, a hard margin learns the noise.
+"""Pima Indians diabetes
+=====================
+
+On data as noisy as this, a hard margin learns the noise.
 
 Campbell and Cristianini, section 4.3: with 609 rows to learn from and 161 to test, the error is
 0.335 with a hard margin and 0.248 with C = 1.02 and sigma = 11, where the training error is 0.244.
@@ -8,6 +11,7 @@ separates the classes by next to nothing, so the hard margin is that of sigma = 
 python examples/pima.py [pima.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/pima.png'
 from math import inf
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Support vectors as prototypes: all that the machine needs, not all that its neighbours need.
+"""Support vectors as prototypes
+=============================
+
+All that the machine needs, not all that its neighbours need.
 
 P. S. Sastry, "An introduction to support vector machines", example 2, classifies fingerprints by
 the nearest of a few stored ones: about 90 support vectors do as well as all 1500 rows, 100 random
@@ -9,6 +12,7 @@ are the least typical rows of their class. Five seconds: python examples/prototy
 [prototypes.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/prototypes.png'
 from math import inf
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Accuracy against the share of rows rejected: handwritten digits, one machine per class.
+"""Rejection
+=========
+
+Accuracy against the share of rows rejected: handwritten digits, one machine per class.
 
 A row is rejected where no class has a decision value above a threshold. The higher the threshold,
 the fewer rows are classified, and the fewer of these wrongly. Run it, or give the name of a picture

@@ -1,4 +1,7 @@
-"""How learning time grows: epochs times m^2 against the number m of rows, as a power of m.
+"""Learning time
+=============
+
+How learning time grows: epochs times m^2 against the number m of rows, as a power of m.
 
 Campbell and Cristianini, section 4.4: an epoch of the Kernel-Adatron takes m^2 operations, and the
 epochs until the margin is 0.999 become more or fewer with m, so that the time goes as m to the
@@ -10,6 +13,7 @@ ionosphere is the largest as published, but where theirs are below 2 ours are ab
 more with m, not fewer. Some seconds: python examples/scaling.py [scaling.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/scaling.png'
 from math import inf
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Selective sampling: labels asked for where the plane is, against labels of random rows.
+"""Selective sampling
+==================
+
+Labels asked for where the plane is, against labels of random rows.
 
 Campbell, "An introduction to kernel methods", section 2.7: the majority rule on random bit strings,
 100 samplings of 200 rows to learn from and 200 to test on. A string is of class 1 if more than half
@@ -9,6 +12,7 @@ The length of its strings is not printed; ours have 20 bits, and strings with ju
 Half a minute: python examples/selective_sampling.py [selective_sampling.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/selective_sampling.png'
 import numpy as np
 from _gallery import picture, table
 

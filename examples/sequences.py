@@ -1,4 +1,7 @@
-"""Strings: kernels of sequences beside bags of words, on genes and on news.
+"""Strings
+=======
+
+Kernels of sequences beside bags of words, on genes and on news.
 
 Kernlab's two sets of sequences: 106 genes of 57 letters, half of them promoters, and 40 news
 agency reports on takeovers and on crude oil. The bags are counts of words (of letters in the
@@ -9,6 +12,7 @@ positions are beside them: no kernel here knows positions. Half a minute:
 python examples/sequences.py [sequences.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/sequences.png'
 from typing import Any
 
 import numpy as np

@@ -1,4 +1,7 @@
-"""Sonar: the error against the width of the kernel, with and without an intercept.
+"""Sonar
+=====
+
+The error against the width of the kernel, with and without an intercept.
 
 Campbell and Cristianini, "Simple learning algorithms for training support vector machines", section
 4.2: a hard margin on half of the 208 echoes gets 92.3% of the others right, 95.2% without an

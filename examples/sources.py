@@ -1,4 +1,7 @@
-"""Blind source separation: sources that were mixed nonlinearly.
+"""Sources
+=======
+
+Blind source separation: sources that were mixed nonlinearly.
 
 S. Harmeling, A. Ziehe, M. Kawanabe and K.-R. Müller, "Kernel-based nonlinear blind source
 separation", 2003, which K.-R. Müller's "Introduction to kernel-based learning" refers to as kernel

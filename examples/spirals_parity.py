@@ -1,4 +1,7 @@
-"""Two problems that are hard for a network and easy for a kernel: two spirals, and n-parity.
+"""Two spirals and parity
+======================
+
+Two problems that are hard for a network and easy for a kernel: two spirals, and n-parity.
 
 Campbell and Cristianini, section 4.1, name both without figures beyond "solved", for n = 3 to 6. Of
 parity the hard margin is known exactly: by symmetry all 2^n points are support vectors with the

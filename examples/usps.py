@@ -1,4 +1,7 @@
-"""Handwritten digits: each against the rest, and all ten, beside RBF networks.
+"""USPS digits
+===========
+
+Handwritten digits: each against the rest, and all ten, beside RBF networks.
 
 Campbell and Cristianini, section 4.2: errors on the 2007 test images of USPS, of an RBF network, a
 soft-margin SVM (C = 10) and the Kernel-Adatron, a hard margin without intercept. Their widths,
@@ -8,6 +11,7 @@ trained here, with bells around 100 centres of each digit, from k-means, and lin
 squares. Half a minute: python examples/usps.py [usps.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/usps.png'
 from math import inf
 
 import numpy as np

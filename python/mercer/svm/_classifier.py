@@ -150,7 +150,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
 
     @property
     def margin_(self) -> float | NDArray[np.float64]:
-        """The margin 1 / |w|, or those of all machines; infinite if w = 0."""
+        """The margin ``1 / |w|``, or those of all machines; infinite if w = 0."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError("margin_ is only available for a fitted model")
         return margins_of(self.report_)

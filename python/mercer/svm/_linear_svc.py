@@ -174,7 +174,7 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
 
     @property
     def margin_(self) -> float | NDArray[np.float64]:
-        """The margin 1 / |w|, or those of all classes; infinite if w = 0."""
+        """The margin ``1 / |w|``, or those of all classes; infinite if w = 0."""
         if "coef_" not in vars(self):
             raise AttributeError("margin_ is only available for a fitted model")
         with np.errstate(divide="ignore"):

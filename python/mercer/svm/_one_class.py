@@ -101,7 +101,7 @@ class OneClassSVM(BaseDetector):
 
     @property
     def margin_(self) -> float:
-        """The distance rho / |w| of the plane from the origin; NaN if w = 0."""
+        """The distance ``rho / |w|`` of the plane from the origin; NaN if w = 0."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError("margin_ is only available for a fitted model")
         margin = margins_of(self.report_)
