@@ -36,7 +36,7 @@ extensions = [
 ]
 
 root_doc = "index"
-source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["_ext", "tutorial", "measured", "**/GALLERY_HEADER.rst"]
 templates_path = ["_templates"]
 suppress_warnings = [
