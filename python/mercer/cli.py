@@ -408,7 +408,7 @@ def _training_lines(machine: Any, y: NDArray[Any]) -> Iterator[str]:
     offsets = machine.offset_ if isinstance(machine, OneClassSVM) else -machine.intercept_
     counts = [len(y)]
     if is_classifier(machine):
-        # The sign of the written file: a machine is positive for its first class, of two classes too.
+        # The sign of the file: a machine is positive for its first class, of two classes too.
         offsets = -offsets if len(machine.classes_) == 2 else offsets
         counts = [a + b for a, b in combinations([np.sum(y == c) for c in machine.classes_], 2)]
     parts = zip(machine.report_, counts, offsets + 0.0, _coefficients(machine), strict=True)

@@ -103,17 +103,19 @@ def _pairs(line):
     return [(int(i), float(v)) for i, v in re.findall(r"(\d+):(\S+)", line) if abs(float(v)) > 1e-5]
 
 
-def test_csv_by_the_name_of_its_target_and_own_files(tmp_path):
+def test_csv_by_the_name_of_its_target_and_own_files(tmp_path, capsys):
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     lines = [f"{name},{','.join(map(str, row))}" for name, row in zip(names, X, strict=True)]
     (tmp_path / "iris.csv").write_text("kind,a,b,c,d\n" + "\n".join(lines) + "\n")
-    said = mercer("train", "--target", "kind", "iris.csv", "iris.mercer", folder=tmp_path)
-    assert said.count("optimization finished") == 3
+    rows, own = str(tmp_path / "iris.csv"), str(tmp_path / "iris.mercer")
+    assert cli.main(["train", "--target", "kind", rows, own]) == 0
+    assert capsys.readouterr().out.count("optimization finished") == 3
     model = io.load(tmp_path / "iris.mercer")
     expected = SVC(gamma=0.25).fit(X, names)
     np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
-    said = mercer("predict", "--target", "kind", "iris.csv", "iris.mercer", "out", folder=tmp_path)
+    assert cli.main(["predict", "--target", "kind", rows, own, str(tmp_path / "out")]) == 0
+    said = capsys.readouterr().out
     assert (tmp_path / "out").read_text().splitlines() == list(expected.predict(X))
     assert said.endswith(f"({np.sum(expected.predict(X) == names)}/150) (classification)\n")
 
