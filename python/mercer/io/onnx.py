@@ -182,7 +182,7 @@ def _values(graph: Graph, model: Any, X: str) -> str:
                 raise ValueError("an SVDD with a precomputed kernel needs one of constant diagonal")
             values = graph("Sub", values, np.float64(model._fit_diagonal))
         return values
-    vectors = model.support_vectors_
+    vectors: Any = model.support_vectors_
     vectors = vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
     rows = Rows(graph, X, vectors.astype(np.float64))
     if len(vectors) == 0:
