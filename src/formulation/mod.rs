@@ -3,6 +3,7 @@
 //! Costs and weights belong to samples: C_i = C * weight_i, and a weight of two is the same as the
 //! sample twice, for every machine.
 
+mod joint;
 mod losses;
 mod nu_svc;
 mod nu_svr;
@@ -12,6 +13,7 @@ mod svdd;
 mod svr;
 
 use crate::error::{Error, Result};
+pub use joint::{crammer_singer, weston_watkins};
 pub use losses::{Intercept, Loss, SvcLoss, SvrLoss};
 pub use nu_svc::{largest_nu, nu_svc};
 pub(crate) use nu_svc::{margin, normalized};

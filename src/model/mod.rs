@@ -25,7 +25,9 @@ pub(crate) use linear::LinearMachine;
 pub(crate) use linear::LinearTraining;
 pub use linear::{LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel};
 pub use machine::Machine;
-pub use multiclass::{Dag, Machines, Margin, Multiclass, OneVsOne, OneVsRest, Training};
+pub use multiclass::{
+    Branch, Dag, Machines, Margin, Multiclass, OneVsOne, OneVsRest, Training, Tree,
+};
 pub(crate) use multiclass::{Posed, pairs};
 pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;

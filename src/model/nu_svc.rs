@@ -127,7 +127,7 @@ impl NuSvc {
     {
         let coded = Coded::new(x.try_into()?, labels, weights)?;
         let machines = self.train(&coded.samples, &coded.labels, weights, monitor)?;
-        SvcModel::new(&self.kernel, coded, machines, self.multiclass)
+        SvcModel::new(&self.kernel, coded, machines, self.multiclass.clone())
     }
 
     /// Trains the machines alone, on class numbers; rows of weight zero are left out.

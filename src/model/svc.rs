@@ -193,7 +193,7 @@ impl Svc {
     {
         let coded = Coded::new(x.try_into()?, labels, weights)?;
         let machines = self.train(&coded.samples, &coded.labels, weights, monitor)?;
-        SvcModel::new(&self.kernel, coded, machines, self.multiclass)
+        SvcModel::new(&self.kernel, coded, machines, self.multiclass.clone())
     }
 
     /// Trains the machines alone, on class numbers; `weights[i]` times C is the cost of row i, and rows
@@ -308,7 +308,7 @@ impl<L> SvcModel<L> {
             n_support: &machines.n_support,
             dual_coef: machines.dual_coef.view(),
             intercept: &machines.intercept,
-            multiclass,
+            multiclass: multiclass.clone(),
         };
         Ok(SvcModel {
             expansion: Arc::new(Expansion::of_kept(kernel, kept, &coefficients)?),

@@ -7,7 +7,7 @@ use super::samples::PySamples;
 use crate::data::Samples;
 use crate::error::Error;
 use crate::model::expansion::Coefficients;
-use crate::model::{self, Expansion, Multiclass};
+use crate::model::{self, Branch, Expansion, Multiclass, Tree};
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -56,22 +56,23 @@ impl PyExpansion {
 #[pymethods]
 impl PyExpansion {
     #[new]
-    #[pyo3(signature = (kernel, support_vectors, n_support, dual_coef, intercept, multiclass="ovo"))]
+    #[pyo3(signature = (kernel, support_vectors, n_support, dual_coef, intercept, multiclass=None))]
     fn new(
         kernel: &PyKernel,
         support_vectors: Option<&PySamples>,
         n_support: &Bound<PyAny>,
         dual_coef: PyReadonlyArray2<f64>,
         intercept: PyReadonlyArray1<f64>,
-        multiclass: &str,
+        multiclass: Option<&Bound<PyAny>>,
     ) -> PyResult<Self> {
         let n_support = numbers("n_support_", n_support)?;
-        let multiclass = multiclass_named(multiclass)?;
+        let multiclass = multiclass.map_or(Ok(Multiclass::OneVsOne), multiclass_of)?;
+        check_tree(&multiclass, n_support.len())?;
         let coefficients = Coefficients {
             n_support: &n_support,
             dual_coef: dual_coef.as_array(),
             intercept: &copy(&intercept)?,
-            multiclass,
+            multiclass: multiclass.clone(),
         };
         let support = support_vectors.map(|samples| Arc::clone(&samples.0));
         Ok(PyExpansion {
@@ -155,12 +156,46 @@ impl PyExpansion {
     }
 }
 
-pub(super) fn multiclass_named(name: &str) -> PyResult<Multiclass> {
-    match name {
+/// Returns the strategy of a name, or of a nested list of class numbers.
+pub(super) fn multiclass_of(given: &Bound<PyAny>) -> PyResult<Multiclass> {
+    let Ok(name) = given.extract::<String>() else {
+        return Ok(Multiclass::Tree(Tree::new(&branches(given)?)?));
+    };
+    match name.as_str() {
         "ovo" => Ok(Multiclass::OneVsOne),
         "ovr" => Ok(Multiclass::OneVsRest),
         "dag" => Ok(Multiclass::Dag),
-        _ => Err(Error::parameter("multiclass", "'ovo', 'ovr' or 'dag'", name).into()),
+        "weston_watkins" => Ok(Multiclass::WestonWatkins),
+        "crammer_singer" => Ok(Multiclass::CrammerSinger),
+        _ => {
+            let allowed =
+                "'ovo', 'ovr', 'dag', 'weston_watkins', 'crammer_singer' or a nested list";
+            Err(Error::parameter("multiclass", allowed, name).into())
+        }
+    }
+}
+
+/// Returns the branches of a fork.
+fn branches(fork: &Bound<PyAny>) -> PyResult<Vec<Branch>> {
+    let branch = |given: PyResult<Bound<PyAny>>| {
+        let given = given?;
+        match given.extract::<usize>() {
+            Ok(class) => Ok(Branch::Class(class)),
+            Err(_) => Ok(Branch::Fork(branches(&given)?)),
+        }
+    };
+    fork.try_iter()?.map(branch).collect()
+}
+
+/// Checks that a tree is one of so many classes; fewer than two need none.
+pub(super) fn check_tree(multiclass: &Multiclass, classes: usize) -> PyResult<()> {
+    match multiclass {
+        Multiclass::Tree(tree) if classes > 2 && tree.classes() != classes => {
+            let allowed = format!("a tree of {classes} classes");
+            let got = format!("one of {}", tree.classes());
+            Err(Error::parameter("multiclass", allowed, got).into())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -169,10 +204,11 @@ pub(super) fn coefficients_by_machine<'py>(
     py: Python<'py>,
     dual_coef: PyReadonlyArray2<f64>,
     n_support: &Bound<PyAny>,
-    multiclass: &str,
+    multiclass: &Bound<PyAny>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let n_support = numbers("n_support_", n_support)?;
-    let multiclass = multiclass_named(multiclass)?;
+    let multiclass = multiclass_of(multiclass)?;
+    check_tree(&multiclass, n_support.len())?;
     let rows = model::coefficients_by_machine(multiclass, dual_coef.as_array(), &n_support)?;
     run::objects(|| rows.into_pyarray(py))
 }

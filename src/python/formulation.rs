@@ -2,7 +2,7 @@
 
 use super::arrays::{copy, numbers};
 use super::dual::PyDualProblem;
-use super::expansion::multiclass_named;
+use super::expansion::multiclass_of;
 use super::fit::{PyFit, Trained};
 use super::kernel::PyKernel;
 use super::run;
@@ -60,7 +60,7 @@ struct SvcParameters {
 impl SvcParameters {
     fn machine(&self, kernel: Kernel) -> Svc {
         let machine = Svc::new(kernel).loss(self.loss).intercept(self.intercept);
-        let machine = machine.multiclass(self.multiclass);
+        let machine = machine.multiclass(self.multiclass.clone());
         match &self.start {
             Some(start) => machine.start(start),
             None => machine,
@@ -138,7 +138,7 @@ impl Formulation {
                 machine.train(samples, labels, weight, monitor)?.into()
             }
             Formulation::NuSvc { nu, multiclass } => {
-                let machine = NuSvc::new(kernel).nu(*nu).multiclass(*multiclass);
+                let machine = NuSvc::new(kernel).nu(*nu).multiclass(multiclass.clone());
                 let machine = machine.solver(solver);
                 machine.train(samples, labels, weight, monitor)?.into()
             }
@@ -296,17 +296,19 @@ impl PyFormulation {
                 intercept,
                 multiclass,
                 start: None,
-            }) => search::Formulation::Classifier {
+            }) if multiclass.has_calibration() => search::Formulation::Classifier {
                 margin: Margin::Soft {
                     loss: *loss,
                     intercept: *intercept,
                 },
-                multiclass: *multiclass,
+                multiclass: multiclass.clone(),
             },
-            Formulation::NuSvc { nu, multiclass } => search::Formulation::Classifier {
-                margin: Margin::Nu(*nu),
-                multiclass: *multiclass,
-            },
+            Formulation::NuSvc { nu, multiclass } if multiclass.has_calibration() => {
+                search::Formulation::Classifier {
+                    margin: Margin::Nu(*nu),
+                    multiclass: multiclass.clone(),
+                }
+            }
             Formulation::Svr {
                 epsilon,
                 loss,
@@ -321,7 +323,7 @@ impl PyFormulation {
                 nu: *nu,
                 loss: *loss,
             },
-            Formulation::Svc(_) | Formulation::Svdd { .. } => {
+            Formulation::Svc(_) | Formulation::NuSvc { .. } | Formulation::Svdd { .. } => {
                 let message = "this machine shares no work with others";
                 return Err(PyTypeError::new_err(message));
             }
@@ -394,21 +396,21 @@ impl PyFormulation {
     fn svc(
         loss: &str,
         intercept: &str,
-        multiclass: &str,
+        multiclass: &Bound<PyAny>,
         start: Option<PyReadonlyArray1<f64>>,
     ) -> PyResult<Self> {
         Ok(PyFormulation(Formulation::Svc(SvcParameters {
             loss: svc_loss(loss)?,
             intercept: intercept_named(intercept)?,
-            multiclass: multiclass_named(multiclass)?,
+            multiclass: multiclass_of(multiclass)?,
             start: start.as_ref().map(copy).transpose()?,
         })))
     }
 
     #[staticmethod]
     #[pyo3(signature = (*, nu, multiclass))]
-    fn nu_svc(nu: f64, multiclass: &str) -> PyResult<Self> {
-        let multiclass = multiclass_named(multiclass)?;
+    fn nu_svc(nu: f64, multiclass: &Bound<PyAny>) -> PyResult<Self> {
+        let multiclass = multiclass_of(multiclass)?;
         Ok(PyFormulation(Formulation::NuSvc { nu, multiclass }))
     }
 
@@ -544,7 +546,7 @@ pub(super) fn feasible_nu<'py>(
     labels: &Bound<PyAny>,
     cost: PyReadonlyArray1<f64>,
     weight: PyReadonlyArray1<f64>,
-    multiclass: &str,
+    multiclass: &Bound<PyAny>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let (labels, cost, weight) = (numbers("y", labels)?, copy(&cost)?, copy(&weight)?);
     for (name, length) in [("cost", cost.len()), ("weight", weight.len())] {
@@ -553,6 +555,6 @@ pub(super) fn feasible_nu<'py>(
             return Err(Error::shape(name, expected, length.to_string()).into());
         }
     }
-    let shares = multiclass_named(multiclass)?.feasible_nu(nu, &labels, &cost, &weight)?;
+    let shares = multiclass_of(multiclass)?.feasible_nu(nu, &labels, &cost, &weight)?;
     run::objects(|| shares.into_pyarray(py))
 }

@@ -1,7 +1,7 @@
 //! Leaving rows out, one after another.
 
 use super::arrays::{copy, numbers};
-use super::expansion::multiclass_named;
+use super::expansion::{check_tree, multiclass_of};
 use super::fit::PyReport;
 use super::formulation::{PyFormulation, check_length, intercept_named};
 use super::kernel::PyKernel;
@@ -119,9 +119,10 @@ pub(super) fn confidences<'py>(
     py: Python<'py>,
     values: PyReadonlyArray2<f64>,
     n_classes: usize,
-    multiclass: &str,
+    multiclass: &Bound<PyAny>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let multiclass = multiclass_named(multiclass)?;
+    let multiclass = multiclass_of(multiclass)?;
+    check_tree(&multiclass, n_classes)?;
     check_columns(values.shape()[1], multiclass.machines(n_classes))?;
     let all = multiclass.confidences(values.as_array(), n_classes);
     run::objects(|| all.into_pyarray(py))

@@ -1,7 +1,7 @@
 //! Many fits at once.
 
 use super::arrays::{copy, numbers};
-use super::expansion::multiclass_named;
+use super::expansion::{check_tree, multiclass_of};
 use super::fit::{PyFit, Trained};
 use super::formulation::PyFormulation;
 use super::kernel::PyKernel;
@@ -10,6 +10,7 @@ use super::samples::PySamples;
 use super::settings::PySettings;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::model::Multiclass;
 use crate::qp::{Monitor, Progress};
 use crate::search::{Calibration, Fit, Fitted, Plan, Sigmoid};
 use crate::simd::process::locked;
@@ -219,12 +220,25 @@ pub(super) fn winners<'py>(
     py: Python<'py>,
     values: PyReadonlyArray2<f64>,
     n_classes: usize,
-    multiclass: &str,
+    multiclass: &Bound<PyAny>,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let multiclass = multiclass_named(multiclass)?;
+    let multiclass = multiclass_of(multiclass)?;
+    check_tree(&multiclass, n_classes)?;
     check_columns(values.shape()[1], multiclass.machines(n_classes))?;
     let winners = multiclass.winners(values.as_array(), n_classes);
     super::arrays::int64(py, &winners)
+}
+
+/// Returns a strategy whose values can be made probabilities.
+fn calibrated(given: &Bound<PyAny>) -> PyResult<Multiclass> {
+    let multiclass = multiclass_of(given)?;
+    match multiclass.has_calibration() {
+        true => Ok(multiclass),
+        false => {
+            let allowed = "'ovo', 'ovr' or 'dag' where probabilities are asked for";
+            Err(Error::parameter("multiclass", allowed, given).into())
+        }
+    }
 }
 
 /// Checks that there is a column for each machine.
@@ -257,9 +271,9 @@ pub(super) fn calibrate<'py>(
     values: PyReadonlyArray2<f64>,
     labels: &Bound<PyAny>,
     n_classes: usize,
-    multiclass: &str,
+    multiclass: &Bound<PyAny>,
 ) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
-    let multiclass = multiclass_named(multiclass)?;
+    let multiclass = calibrated(multiclass)?;
     check_columns(values.shape()[1], multiclass.machines(n_classes))?;
     let labels = classes_of("y", labels, values.shape()[0], n_classes)?;
     let calibration = Calibration::fit(values.as_array(), &labels, n_classes, multiclass);
@@ -275,9 +289,9 @@ pub(super) fn probabilities<'py>(
     winners: &Bound<PyAny>,
     sigmoids: (PyReadonlyArray1<f64>, PyReadonlyArray1<f64>),
     n_classes: usize,
-    multiclass: &str,
+    multiclass: &Bound<PyAny>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let multiclass = multiclass_named(multiclass)?;
+    let multiclass = calibrated(multiclass)?;
     let machines = multiclass.machines(n_classes);
     check_columns(values.shape()[1], machines)?;
     let winners = classes_of("winners", winners, values.shape()[0], n_classes)?;

@@ -36,6 +36,7 @@
 //! | `face` | the minimum of the free variables, others meeting their bounds on the way |
 //! | `nearby` | solutions of problems that differ little from one that is solved |
 //! | `smo` | [`Smo`]: sequential minimal optimisation in blocks |
+//! | `table` | [`TableProblem`]: the machines of all classes as one problem |
 //! | `adatron` | [`Adatron`]: one coefficient at a time |
 //! | `interior` | an interior-point method for kernels of low rank, to which SMO hands over |
 //!
@@ -63,6 +64,7 @@ mod report;
 mod settings;
 mod smo;
 mod solver;
+mod table;
 mod task;
 mod update;
 
@@ -79,3 +81,4 @@ pub use problem::{Constraint, DualProblem};
 pub use report::{Algorithm, Epoch, Report, Solution, Status};
 pub use smo::{Selection, Smo};
 pub use solver::Solver;
+pub use table::TableProblem;

@@ -41,7 +41,8 @@ impl Calibration {
     /// ```
     ///
     /// # Panics
-    /// If there are not as many columns as machines, or not as many labels as rows.
+    /// If there are not as many columns as machines, or not as many labels as rows, or the machines are
+    /// neither of pairs of classes nor of one against the rest.
     pub fn fit(
         values: ArrayView2<f64>,
         labels: &[usize],
@@ -60,6 +61,7 @@ impl Calibration {
             let (values, positive): (Vec<f64>, Vec<bool>) = rows.unzip();
             Sigmoid::fit(&values, &positive)
         };
+        assert!(multiclass.has_calibration(), "machines of pairs or classes");
         let of_pairs = multiclass != Multiclass::OneVsRest;
         let sigmoids = match classes {
             2 => vec![sigmoid(0, &|label| Some(label == 1))],

@@ -170,9 +170,9 @@ impl Fit {
         if let Some(row) = self.asked.iter().find(|&&row| row >= n) {
             return Err(Error::parameter("asked", "numbers of rows", row));
         }
-        if let Formulation::Classifier { margin, multiclass } = self.formulation {
+        if let Formulation::Classifier { margin, multiclass } = &self.formulation {
             let (labels, cost) = (&self.labels, &self.cost);
-            let training = Training::new(&self.kernel, samples, labels, cost, margin);
+            let training = Training::new(&self.kernel, samples, labels, cost, *margin);
             let kept = labels.iter().zip(cost).filter(|&(_, &cost)| cost != 0.0);
             let classes = kept.map(|(label, _)| label + 1).max().unwrap_or(0);
             let (members, posed) = multiclass.pose(&training.classes(classes))?;
@@ -233,7 +233,7 @@ impl Fit {
         pose: &Pose,
         solutions: Vec<Solution>,
     ) -> (Machines, Option<f64>) {
-        if let Formulation::Classifier { multiclass, .. } = self.formulation {
+        if let Formulation::Classifier { multiclass, .. } = &self.formulation {
             return (multiclass.assemble(&pose.members, solutions), None);
         }
         let mut solutions = solutions.into_iter();

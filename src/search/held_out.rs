@@ -71,9 +71,17 @@ impl Plan<'_> {
     /// # Errors
     /// If it is no classifier, or cannot be trained.
     pub fn held_out(&self, fit: &Fit, parts: &[Vec<usize>]) -> Result<HeldOut> {
-        let Formulation::Classifier { multiclass, .. } = fit.formulation else {
+        let Formulation::Classifier { multiclass, .. } = &fit.formulation else {
             return Err(Error::parameter("fit", "a classifier", "another machine"));
         };
+        if !multiclass.has_calibration() {
+            let allowed = "'ovo', 'ovr' or 'dag' where probabilities are asked for";
+            return Err(Error::parameter(
+                "multiclass",
+                allowed,
+                format!("{multiclass:?}"),
+            ));
+        }
         let started = Instant::now();
         let whole = fit.pose(self.samples())?;
         let without = |part: &Vec<usize>| {

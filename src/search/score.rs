@@ -33,7 +33,7 @@ impl Fitted {
     pub fn score(&self, fit: &Fit, expected: &[f64]) -> f64 {
         let expected = fit.asked.iter().map(|&row| expected[row]);
         let n = fit.asked.len() as f64;
-        match fit.formulation {
+        match &fit.formulation {
             Formulation::Classifier { multiclass, .. } => {
                 let classes = self.machines.n_support.len();
                 let found = multiclass.winners(self.values.view(), classes);

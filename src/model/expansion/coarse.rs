@@ -42,7 +42,10 @@ impl Coarse {
         support: &Samples,
         coefficients: &Coefficients,
     ) -> Result<Option<Self>> {
-        if !kernel.is_tiled() || coefficients.classes() < 2 || support.rows() == 0 {
+        let rule = coefficients.multiclass.rule(coefficients.classes());
+        let classes = coefficients.classes();
+        // Of a tree nothing is known in f32 but the values: where it leads is seldom asked that often.
+        if !kernel.is_tiled() || classes < 2 || support.rows() == 0 || rule == Rule::Tree {
             return Ok(None);
         }
         let all: Vec<usize> = (0..support.rows()).collect();
@@ -55,7 +58,6 @@ impl Coarse {
         if error.is_nan() || error >= LARGEST_ERROR {
             return Ok(None);
         }
-        let rule = coefficients.multiclass.rule(coefficients.classes());
         let weights = match rule {
             // A walk wants some of the sums.
             Rule::Walk => Weights::by_rows,

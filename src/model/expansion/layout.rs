@@ -18,7 +18,8 @@ pub(super) enum Layout {
     Single,
     /// A machine for every pair of so many classes.
     Pairs(usize),
-    /// A machine over all support vectors for each of so many classes, or outputs of a regression.
+    /// So many machines over all support vectors: one for each class, or output of a regression, or
+    /// those of a tree.
     PerClass(usize),
 }
 
@@ -31,11 +32,11 @@ pub(super) struct Part {
 }
 
 impl Layout {
-    pub fn new(multiclass: Multiclass, classes: usize) -> Self {
+    pub fn new(multiclass: &Multiclass, classes: usize) -> Self {
         match multiclass.rule(classes) {
             Rule::Sign => Layout::Single,
             Rule::Votes | Rule::Walk => Layout::Pairs(classes),
-            Rule::Largest => Layout::PerClass(classes),
+            Rule::Largest | Rule::Tree => Layout::PerClass(multiclass.machines(classes)),
         }
     }
 
@@ -114,7 +115,7 @@ pub(super) fn shift(values: &[f64], intercept: &[f64], out: &mut [f64]) {
 }
 
 /// The machines of an expansion: their coefficients, as they are published, and their intercepts.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Coefficients<'a> {
     /// Support vectors of each class; a machine without classes counts as one.
     pub n_support: &'a [usize],
@@ -144,7 +145,7 @@ impl Coefficients<'_> {
     pub(super) fn layout(&self) -> Layout {
         match self.outputs() {
             Some(outputs) => Layout::PerClass(outputs),
-            None => Layout::new(self.multiclass, self.classes()),
+            None => Layout::new(&self.multiclass, self.classes()),
         }
     }
 

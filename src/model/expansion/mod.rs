@@ -169,7 +169,7 @@ impl Expansion {
             coarse,
             precomputed: None,
             classes: coefficients.classes(),
-            multiclass: coefficients.multiclass,
+            multiclass: coefficients.multiclass.clone(),
         })
     }
 

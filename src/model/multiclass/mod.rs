@@ -2,12 +2,14 @@
 
 mod choice;
 mod dag;
+mod joint;
 mod machines;
 mod nu;
 mod one_vs_one;
 mod one_vs_rest;
 mod pairs;
 mod training;
+mod tree;
 
 pub(crate) use choice::{Choice, by_sign, is_sure};
 pub use dag::Dag;
@@ -21,8 +23,9 @@ pub(crate) use one_vs_rest::largest;
 pub(crate) use pairs::{pair, pairs};
 pub(crate) use training::Posed;
 pub use training::{Margin, Training};
+pub use tree::{Branch, Tree};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::qp::Solution;
 use dag::{clearest_on_the_way, rounds};
 use ndarray::{Array2, ArrayView2};
@@ -40,7 +43,8 @@ use one_vs_one::{clearest_win, votes_and_confidences};
 /// assert_eq!(model.decision_function(x.view())?.dim(), (3, 3)); // one machine per class
 /// # Ok::<(), mercer::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Multiclass {
     /// A machine for every pair of classes; the class with most votes.
     #[default]
@@ -49,6 +53,14 @@ pub enum Multiclass {
     OneVsRest,
     /// Trained as one-vs-one; the class that is left when losers of comparisons are dropped.
     Dag,
+    /// One problem for the machines of all classes, every class being kept apart from every other;
+    /// the class with the largest value. See [`formulation`](crate::formulation::weston_watkins).
+    WestonWatkins,
+    /// One problem for the machines of all classes, in which the largest error of a row counts; the
+    /// class with the largest value. See [`formulation`](crate::formulation::crammer_singer).
+    CrammerSinger,
+    /// Machines at the forks of a tree of classes.
+    Tree(Tree),
 }
 
 /// How the values of machines become a class.
@@ -62,6 +74,8 @@ pub(crate) enum Rule {
     Walk,
     /// By the largest value of the machines of all classes.
     Largest,
+    /// By the way down a tree.
+    Tree,
 }
 
 impl Multiclass {
@@ -78,11 +92,14 @@ impl Multiclass {
     ///
     /// # Errors
     /// As [`OneVsOne::fit`].
-    pub fn fit(self, training: &Training) -> Result<Machines> {
-        match self.rule(training.classes) {
-            Rule::Largest => OneVsRest::fit(training),
-            Rule::Walk => Dag::fit(training),
-            Rule::Votes | Rule::Sign => OneVsOne::fit(training),
+    pub fn fit(&self, training: &Training) -> Result<Machines> {
+        match self {
+            Multiclass::WestonWatkins | Multiclass::CrammerSinger => joint::fit(self, training),
+            _ if training.classes <= 2 => OneVsOne::fit(training),
+            Multiclass::OneVsRest => OneVsRest::fit(training),
+            Multiclass::Dag => Dag::fit(training),
+            Multiclass::OneVsOne => OneVsOne::fit(training),
+            Multiclass::Tree(tree) => tree.fit(training),
         }
     }
 
@@ -90,30 +107,57 @@ impl Multiclass {
     ///
     /// # Errors
     /// As [`OneVsOne::fit`], but for those of solvers.
-    pub(crate) fn pose(self, training: &Training) -> Result<(Vec<Vec<usize>>, Vec<Posed>)> {
+    pub(crate) fn pose(&self, training: &Training) -> Result<(Vec<Vec<usize>>, Vec<Posed>)> {
         let members = training.members()?;
-        let posed = match self.rule(training.classes) {
-            Rule::Largest => OneVsRest::pose(training, &members)?,
+        let posed = match self {
+            Multiclass::WestonWatkins | Multiclass::CrammerSinger => {
+                let allowed = "one that has a problem for each machine";
+                return Err(Error::parameter("multiclass", allowed, format!("{self:?}")));
+            }
+            Multiclass::OneVsRest if training.classes > 2 => OneVsRest::pose(training, &members)?,
+            Multiclass::Tree(tree) if training.classes > 2 => tree.pose(training, &members)?,
             _ => OneVsOne::pose(training, &members)?,
         };
         Ok((members, posed))
     }
 
     /// Collects the machines of classes with these rows.
-    pub(crate) fn assemble(self, members: &[Vec<usize>], solutions: Vec<Solution>) -> Machines {
-        match self.rule(members.len()) {
-            Rule::Largest => one_vs_rest::assemble(members, solutions),
-            _ => one_vs_one::assemble(members, solutions),
+    pub(crate) fn assemble(&self, members: &[Vec<usize>], solutions: Vec<Solution>) -> Machines {
+        match self {
+            _ if members.len() <= 2 => one_vs_one::assemble(members, solutions),
+            Multiclass::OneVsOne | Multiclass::Dag => one_vs_one::assemble(members, solutions),
+            Multiclass::Tree(tree) => tree.assemble(members, solutions),
+            _ => one_vs_rest::assemble(members, solutions),
         }
     }
 
     /// Returns how so many classes are decided; a machine without classes counts as one class.
-    pub(crate) fn rule(self, classes: usize) -> Rule {
+    pub(crate) fn rule(&self, classes: usize) -> Rule {
         match self {
             _ if classes <= 2 => Rule::Sign,
             Multiclass::OneVsOne => Rule::Votes,
-            Multiclass::OneVsRest => Rule::Largest,
+            Multiclass::OneVsRest | Multiclass::WestonWatkins | Multiclass::CrammerSinger => {
+                Rule::Largest
+            }
             Multiclass::Dag => Rule::Walk,
+            Multiclass::Tree(_) => Rule::Tree,
+        }
+    }
+
+    /// Tells whether the values of its machines can be made probabilities: each is of a pair of classes,
+    /// or of one against the rest.
+    pub(crate) fn has_calibration(&self) -> bool {
+        use Multiclass::{Dag, OneVsOne, OneVsRest};
+        matches!(self, OneVsOne | OneVsRest | Dag)
+    }
+
+    /// Returns by how much the value of a row's class is to be above the others, where only the
+    /// difference counts.
+    fn lead(&self) -> Option<f64> {
+        match self {
+            Multiclass::WestonWatkins => Some(2.0),
+            Multiclass::CrammerSinger => Some(1.0),
+            _ => None,
         }
     }
 
@@ -125,11 +169,12 @@ impl Multiclass {
     /// assert_eq!(Multiclass::OneVsRest.machines(4), 4);
     /// assert_eq!(Multiclass::OneVsRest.machines(2), 1);
     /// ```
-    pub fn machines(self, classes: usize) -> usize {
-        match self.rule(classes) {
-            Rule::Sign => 1,
-            Rule::Votes | Rule::Walk => classes * (classes - 1) / 2,
-            Rule::Largest => classes,
+    pub fn machines(&self, classes: usize) -> usize {
+        match self {
+            _ if classes <= 2 => 1,
+            Multiclass::OneVsOne | Multiclass::Dag => classes * (classes - 1) / 2,
+            Multiclass::Tree(tree) => tree.machines(),
+            _ => classes,
         }
     }
 
@@ -155,7 +200,7 @@ impl Multiclass {
     /// # Panics
     /// If the lengths differ.
     pub fn feasible_nu(
-        self,
+        &self,
         nu: f64,
         labels: &[usize],
         cost: &[f64],
@@ -165,9 +210,11 @@ impl Multiclass {
         let classes = labels.iter().max().map_or(0, |&largest| largest + 1);
         let limits_with = |weights: &[f64]| {
             let class_weights = class_weights(labels, weights, classes);
-            match self.rule(classes) {
-                Rule::Largest => limits_of_classes(&class_weights),
-                _ => limits_of_pairs(&class_weights),
+            match self {
+                _ if classes <= 2 => limits_of_pairs(&class_weights),
+                Multiclass::OneVsOne | Multiclass::Dag => limits_of_pairs(&class_weights),
+                Multiclass::Tree(tree) => tree.limits(&class_weights),
+                _ => limits_of_classes(&class_weights),
             }
         };
         let limits = limits_with(cost);
@@ -195,19 +242,22 @@ impl Multiclass {
     ///
     /// # Panics
     /// If there are not as many columns as machines.
-    pub fn winners(self, decision: ArrayView2<f64>, classes: usize) -> Vec<usize> {
+    pub fn winners(&self, decision: ArrayView2<f64>, classes: usize) -> Vec<usize> {
         let winner = |values: &[f64]| self.winner(values, classes);
         self.of_rows(decision, classes, winner)
     }
 
     /// Returns the class for the values of all machines.
-    fn winner(self, values: &[f64], classes: usize) -> usize {
+    fn winner(&self, values: &[f64], classes: usize) -> usize {
         match self.rule(classes) {
             Rule::Sign if classes < 2 => 0,
             Rule::Sign => by_sign(values[0], 0.0).class,
             Rule::Votes => most_votes(classes, |_, _, machine| (values[machine], 0.0)).class,
             Rule::Walk => walk(classes, |i, j| values[pair(classes, i, j)]),
-            Rule::Largest => largest(classes, |class| (values[class], 0.0)).class,
+            Rule::Largest | Rule::Tree => match self {
+                Multiclass::Tree(tree) => tree.winner(values),
+                _ => largest(classes, |class| (values[class], 0.0)).class,
+            },
         }
     }
 
@@ -222,6 +272,10 @@ impl Multiclass {
     /// - [`Dag`](Multiclass::Dag): the number 0, 1, ..., classes - 2 of the comparison that dropped the
     ///   class, classes - 1 for the one that is left; plus c / (3 (|c| + 1)), where c is the value in
     ///   favour of the class in that comparison, the last one for the class that is left.
+    /// - [`WestonWatkins`](Multiclass::WestonWatkins), [`CrammerSinger`](Multiclass::CrammerSinger): the
+    ///   values of the machines.
+    /// - [`Tree`](Multiclass::Tree): the smallest lead of the branches on the way to the class, each over
+    ///   the best of the others at its fork.
     ///
     /// ```
     /// use mercer::model::Multiclass;
@@ -234,7 +288,7 @@ impl Multiclass {
     ///
     /// # Panics
     /// If there are not as many columns as machines.
-    pub fn confidences(self, decision: ArrayView2<f64>, classes: usize) -> Array2<f64> {
+    pub fn confidences(&self, decision: ArrayView2<f64>, classes: usize) -> Array2<f64> {
         let mut confidences = Array2::zeros((decision.nrows(), classes));
         let mut rows = confidences.rows_mut().into_iter();
         self.of_rows(decision, classes, |values: &[f64]| {
@@ -245,7 +299,10 @@ impl Multiclass {
                 Rule::Sign => out.copy_from_slice(&[-values[0], values[0]]),
                 Rule::Votes => votes_and_confidences(values, out),
                 Rule::Walk => rounds(values, out),
-                Rule::Largest => out.copy_from_slice(values),
+                Rule::Largest | Rule::Tree => match self {
+                    Multiclass::Tree(tree) => tree.leads(values, out),
+                    _ => out.copy_from_slice(values),
+                },
             }
         });
         confidences
@@ -258,6 +315,10 @@ impl Multiclass {
     /// - [`OneVsOne`](Multiclass::OneVsOne): every comparison that the winner has won has an absolute
     ///   value below the threshold.
     /// - [`Dag`](Multiclass::Dag): so has every comparison of the walk that the winner took part in.
+    /// - [`WestonWatkins`](Multiclass::WestonWatkins), [`CrammerSinger`](Multiclass::CrammerSinger): the
+    ///   largest value is above the second by less than the threshold times the margin, which is 2 or 1.
+    /// - [`Tree`](Multiclass::Tree): at some fork on the way the row would be rejected, as one of two
+    ///   classes or of one-vs-rest.
     ///
     /// ```
     /// use mercer::model::Multiclass;
@@ -269,7 +330,7 @@ impl Multiclass {
     ///
     /// # Panics
     /// If there are not as many columns as machines.
-    pub fn rejects(self, decision: ArrayView2<f64>, classes: usize, threshold: f64) -> Vec<bool> {
+    pub fn rejects(&self, decision: ArrayView2<f64>, classes: usize, threshold: f64) -> Vec<bool> {
         let winners = self.winners(decision, classes);
         self.rejects_winners(decision, classes, threshold, &winners)
     }
@@ -288,7 +349,7 @@ impl Multiclass {
     /// # Panics
     /// If there are not as many columns as machines, or not as many winners as rows.
     pub fn rejects_winners(
-        self,
+        &self,
         decision: ArrayView2<f64>,
         classes: usize,
         threshold: f64,
@@ -300,7 +361,11 @@ impl Multiclass {
             let winner = winners.next().unwrap_or_default();
             match self.rule(classes) {
                 Rule::Sign => values[0].abs() < threshold,
-                Rule::Largest => values.iter().all(|&value| value <= threshold),
+                Rule::Largest | Rule::Tree => match (self, self.lead()) {
+                    (Multiclass::Tree(tree), _) => tree.rejects(values, threshold),
+                    (_, Some(lead)) => lead_of(values, winner) < lead * threshold,
+                    _ => values.iter().all(|&value| value <= threshold),
+                },
                 Rule::Votes => clearest_win(values, classes, winner) < threshold,
                 Rule::Walk => {
                     clearest_on_the_way(values, classes, self.winner(values, classes)) < threshold
@@ -311,7 +376,7 @@ impl Multiclass {
 
     /// Returns what `f` makes of each row of decision values.
     fn of_rows<T>(
-        self,
+        &self,
         decision: ArrayView2<f64>,
         classes: usize,
         f: impl FnMut(&[f64]) -> T,
@@ -322,4 +387,14 @@ impl Multiclass {
         let values = decision.as_slice().unwrap_or(&[]);
         values.chunks(machines).map(f).collect()
     }
+}
+
+/// Returns by how much the value of the winner is above the next.
+fn lead_of(values: &[f64], winner: usize) -> f64 {
+    let others = values
+        .iter()
+        .enumerate()
+        .filter(|&(class, _)| class != winner);
+    let next = others.fold(f64::NEG_INFINITY, |next, (_, &value)| next.max(value));
+    values[winner] - next
 }

@@ -96,7 +96,7 @@ impl OneVsOne {
         let pairs = pairs(members.len()).zip(margins);
         let pose = |((i, j), margin): ((usize, usize), Margin)| {
             let rows = [members[i].as_slice(), &members[j]].concat();
-            training.pose(rows, positive(members.len(), (i, j)), margin)
+            training.pose(rows, &[positive(members.len(), (i, j))], margin)
         };
         pairs.map(pose).collect()
     }

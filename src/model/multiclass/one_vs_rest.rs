@@ -85,7 +85,7 @@ impl OneVsRest {
     /// Poses the problem of every class against the rest; `members` are the rows of each.
     pub(super) fn pose(training: &Training, members: &[Vec<usize>]) -> Result<Vec<Posed>> {
         let margins = training.margins(limits_of_classes)?;
-        let pose = |(class, margin)| training.pose(members.concat(), class, margin);
+        let pose = |(class, margin)| training.pose(members.concat(), &[class], margin);
         margins.into_iter().enumerate().map(pose).collect()
     }
 }

@@ -95,8 +95,8 @@ pub struct Training<'a> {
     pub(super) cost: &'a [f64],
     pub(super) solver: Solver,
     pub(super) monitor: &'a dyn Monitor,
-    margin: Margin,
-    start: Option<&'a [f64]>,
+    pub(super) margin: Margin,
+    pub(super) start: Option<&'a [f64]>,
 }
 
 impl<'a> Training<'a> {
@@ -258,7 +258,7 @@ impl<'a> Training<'a> {
 
     /// Returns the margin of each machine; `limits` makes their largest feasible nu of the weights of
     /// the classes. What no machine can have is refused, before anything is computed.
-    pub(super) fn margins(&self, limits: fn(&[f64]) -> Vec<f64>) -> Result<Vec<Margin>> {
+    pub(super) fn margins(&self, limits: impl Fn(&[f64]) -> Vec<f64>) -> Result<Vec<Margin>> {
         let limits = limits(&class_weights(self.labels, self.cost, self.classes));
         match self.margin {
             Margin::Soft { .. } => Ok(vec![self.margin; limits.len()]),
@@ -269,10 +269,15 @@ impl<'a> Training<'a> {
         }
     }
 
-    /// Poses the problem of some rows, of which those of one class are positive.
-    pub(super) fn pose(&self, rows: Vec<usize>, positive: usize, margin: Margin) -> Result<Posed> {
+    /// Poses the problem of some rows, of which those of some classes are positive.
+    pub(super) fn pose(
+        &self,
+        rows: Vec<usize>,
+        positive: &[usize],
+        margin: Margin,
+    ) -> Result<Posed> {
         let signs: Vec<bool> = (rows.iter())
-            .map(|&row| self.labels[row] == positive)
+            .map(|&row| positive.contains(&self.labels[row]))
             .collect();
         let mut problem = margin.problem(&signs, &take(self.cost, &rows))?;
         if let Some(start) = self.start {
