@@ -1,5 +1,6 @@
 //! Adatron with every row in the cache, beside a plain loop over a precomputed matrix in f64 that
-//! takes as many epochs with the same steps, and beside Smo to the same tolerance.
+//! takes as many epochs with the same steps, and beside Smo to the same tolerance. And the solvers of
+//! the papers beside Smo, with empty caches: the Adatron as published, nearest points, and chunking.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -7,7 +8,7 @@ mod common;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use mercer::formulation::{Intercept, Loss, svc};
 use mercer::matrix::{KernelMatrix, KernelRows};
-use mercer::qp::{Adatron, DualProblem, Smo, Unwatched};
+use mercer::qp::{Adatron, Chunking, DualProblem, Npa, Order, Smo, Solver, Unwatched};
 use mercer::{Kernel, Samples};
 use std::time::Duration;
 
@@ -65,5 +66,45 @@ fn adatron(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, adatron);
+/// Every solver on the same squared hinge, which all of them know, from nothing.
+fn published(c: &mut Criterion) {
+    let mut group = c.benchmark_group("published");
+    group.sample_size(10);
+    group.warm_up_time(Duration::from_millis(500));
+    group.measurement_time(Duration::from_secs(2));
+    for (rows, columns) in [(500, 5), (2000, 10)] {
+        let (x, labels) = common::clouds(rows, columns, 2, 1.5, 1);
+        let samples = Samples::try_from(x.view()).expect("finite data");
+        let kernel = Kernel::rbf(1.0 / columns as f64);
+        let positive: Vec<bool> = labels.iter().map(|&label| label == 0).collect();
+        for cost in [1.0, 100.0] {
+            let problem = svc(&positive, &vec![cost; rows], Loss::Squared, Intercept::Free);
+            let solvers: [(&str, Solver); 5] = [
+                ("smo", Smo::new().into()),
+                ("adatron", Adatron::new().into()),
+                (
+                    "adatron, published",
+                    Adatron::new().order(Order::Cyclic).mu(0.1).into(),
+                ),
+                ("npa", Npa::new().into()),
+                ("chunking", Chunking::new().into()),
+            ];
+            for (name, solver) in solvers {
+                let id = BenchmarkId::new(name, format!("{rows}x{columns}, C = {cost}"));
+                group.bench_function(id, |b| {
+                    b.iter(|| {
+                        let rows = (0..rows).collect();
+                        let matrix = KernelMatrix::new(&kernel, &samples, rows).expect("a matrix");
+                        solver
+                            .solve(&problem, &matrix, &Unwatched)
+                            .expect("a solution")
+                    });
+                });
+            }
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, adatron, published);
 criterion_main!(benches);

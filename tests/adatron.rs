@@ -1,4 +1,5 @@
-//! Adatron beside Smo on every machine, its epochs, and what it refuses.
+//! Adatron beside Smo on every machine, its epochs, and what it refuses; the published form of it, the
+//! nearest points of hulls, and chunking.
 
 use crate::common;
 
@@ -6,7 +7,10 @@ use common::qp::{assert_feasible, gap, gradient, objective};
 use common::{StopAfter, clouds};
 use mercer::formulation::{Intercept, Loss, nu_svc, one_class, svc, svdd, svr};
 use mercer::matrix::{KernelMatrix, KernelRows};
-use mercer::qp::{Adatron, Constraint, DualProblem, Smo, Solver, Status, StopRule, Unwatched};
+use mercer::qp::{
+    Adatron, Algorithm, Chunking, Constraint, DualProblem, LearningRule, Npa, Order, Smo, Solver,
+    Status, StopRule, Unwatched,
+};
 use mercer::{Kernel, Samples, Svc};
 use ndarray::{Array2, array};
 
@@ -323,4 +327,154 @@ fn a_stopped_solver_tells_the_objective_of_its_point() {
             }
         }
     }
+}
+
+/// Solves with another solver, and compares with Smo; the gap is computed anew.
+fn assert_optimum_of_smo(solver: Solver, problem: &DualProblem, rows: usize) {
+    let (x, _) = clouds(rows, 3, 2, 1.5, 3);
+    let samples = Samples::try_from(x.view()).unwrap();
+    let kernel = Kernel::rbf(0.5);
+    let matrix = KernelMatrix::new(&kernel, &samples, (0..rows).collect()).unwrap();
+    let smo = Smo::new().stop(stop(TOLERANCE));
+    let expected = smo.solve(problem, &matrix, &Unwatched).unwrap();
+    let found = solver.solve(problem, &matrix, &Unwatched).unwrap();
+    assert_eq!(found.report.status, Status::Converged, "{solver:?}");
+    assert_feasible(problem, &found);
+    let exact = gradient(problem, &kernel, &x, &found.beta);
+    let seen = gap(problem, &found.beta, &exact);
+    assert!(
+        seen <= found.report.gap && found.report.gap <= TOLERANCE,
+        "{solver:?}: {seen}"
+    );
+    let (a, b) = (found.report.objective, expected.report.objective);
+    assert!(
+        (a - b).abs() <= 1e-4 * b.abs().max(1.0),
+        "{solver:?}: {a}, {b}"
+    );
+    assert!((found.intercept - expected.intercept).abs() <= 10.0 * TOLERANCE);
+    for (a, b) in found.beta.iter().zip(&expected.beta) {
+        assert!((a - b).abs() <= 2e-2, "{solver:?}: {a}, {b}");
+    }
+}
+
+fn signs(rows: usize) -> Vec<bool> {
+    let (_, labels) = clouds(rows, 3, 2, 1.5, 3);
+    labels.iter().map(|&label| label == 0).collect()
+}
+
+/// In f64 and in f32.
+#[test]
+fn nearest_points_have_the_optimum_of_smo() {
+    for rows in [40, 300] {
+        for intercept in INTERCEPTS {
+            let problem = svc(&signs(rows), &vec![3.0; rows], Loss::Squared, intercept);
+            assert_optimum_of_smo(Npa::new().stop(stop(TOLERANCE)).into(), &problem, rows);
+        }
+    }
+}
+
+#[test]
+fn chunks_have_the_optimum_of_smo() {
+    for intercept in INTERCEPTS {
+        for loss in LOSSES {
+            let problem = svc(&signs(300), &[3.0; 300], loss, intercept);
+            let chunking = Chunking::new().stop(stop(TOLERANCE)).growth(20);
+            assert_optimum_of_smo(chunking.into(), &problem, 300);
+        }
+    }
+}
+
+#[test]
+fn the_published_adatron_has_the_optimum_of_smo() {
+    for intercept in INTERCEPTS {
+        for order in [Order::Cyclic, Order::Random] {
+            let problem = svc(&signs(40), &[3.0; 40], Loss::Squared, intercept);
+            let published = adatron(1.0).order(order).mu(0.1);
+            assert_optimum_of_smo(published.into(), &problem, 40);
+        }
+    }
+}
+
+#[test]
+fn what_has_no_hulls_is_refused() {
+    let samples = Samples::try_from(array![[0.0], [1.0]].view()).unwrap();
+    let matrix = KernelMatrix::new(&Kernel::linear(), &samples, vec![0, 1]).unwrap();
+    let refused = |problem: &DualProblem| {
+        let error = Npa::new().solve(problem, &matrix, &Unwatched).unwrap_err();
+        assert!(error.to_string().starts_with("solver"), "{error}");
+    };
+    refused(&svc(
+        &[true, false],
+        &[1.0, 1.0],
+        Loss::Linear,
+        Intercept::Free,
+    ));
+    refused(&svc(
+        &[true, true],
+        &[1.0, 1.0],
+        Loss::Squared,
+        Intercept::Free,
+    ));
+    refused(&svr(
+        &[0.5, 1.0],
+        &[1.0, 1.0],
+        0.1,
+        Loss::Squared,
+        Intercept::Free,
+    ));
+    refused(&nu_svc(&[true, false], &[1.0, 1.0], 0.5).unwrap());
+    let soft = svc(&[true, false], &[1.0, 1.0], Loss::Linear, Intercept::None);
+    let perceptron = Adatron::new().rule(LearningRule::Perceptron);
+    let error = perceptron.solve(&soft, &matrix, &Unwatched).unwrap_err();
+    assert!(error.to_string().starts_with('C'), "{error}");
+    let error = Chunking::new()
+        .growth(0)
+        .solve(&soft, &matrix, &Unwatched)
+        .unwrap_err();
+    assert!(error.to_string().starts_with("growth"), "{error}");
+    let error = Adatron::new()
+        .mu(0.0)
+        .solve(&soft, &matrix, &Unwatched)
+        .unwrap_err();
+    assert!(error.to_string().starts_with("mu"), "{error}");
+}
+
+/// The stability of MinOver is within the tolerance of the largest, and 1 / |w| of what is returned.
+#[test]
+fn perceptrons_are_scaled_to_their_stability() {
+    let (x, _) = clouds(60, 3, 2, 1.5, 3);
+    let hard = Svc::new(Kernel::rbf(2.0))
+        .c(f64::INFINITY)
+        .intercept(Intercept::None);
+    let norm = |rule: LearningRule| {
+        let svc = hard
+            .clone()
+            .solver(Adatron::new().rule(rule).tolerance(0.01));
+        let model = svc.fit(x.view(), &signs(60)).expect("a model");
+        let values = model.decision_function(x.view()).expect("values");
+        let values = values.iter().zip(signs(60));
+        let potentials = values.map(|(f, yes)| if yes { *f } else { -f });
+        let least = potentials.fold(f64::INFINITY, f64::min);
+        assert!(
+            (least - 1.0).abs()
+                < if rule == LearningRule::Adatron {
+                    0.02
+                } else {
+                    1e-9
+                }
+        );
+        (
+            model.reports()[0].squared_norm.sqrt(),
+            model.reports()[0].method,
+        )
+    };
+    let (best, _) = norm(LearningRule::Adatron);
+    let (minover, method) = norm(LearningRule::MinOver);
+    let (perceptron, _) = norm(LearningRule::Perceptron);
+    assert_eq!(method, Algorithm::MinOver);
+    assert!(
+        minover <= 1.03 * best && best <= 1.03 * minover,
+        "{minover}, {best}"
+    );
+    assert!(perceptron >= 0.99 * minover);
 }

@@ -138,6 +138,14 @@ impl<'a> KernelMatrix<'a> {
         Ok(Some((matrix, offsets)))
     }
 
+    /// Describes the matrix of some of the variables.
+    pub(crate) fn part(&self, variables: &[usize]) -> KernelMatrix<'a> {
+        KernelMatrix {
+            description: self.description.part(variables),
+            common: None,
+        }
+    }
+
     /// Returns the kernel.
     pub(crate) fn kernel(&self) -> &Kernel {
         &self.description.kernel

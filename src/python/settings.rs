@@ -5,7 +5,7 @@ use crate::data::Samples;
 use crate::error::Error;
 use crate::kernel::Kernel;
 use crate::matrix::fair_share;
-use crate::qp::{Adatron, Interior, Smo, Solver, StopRule};
+use crate::qp::{Adatron, Interior, LearningRule, Npa, Order, Smo, Solver, StopRule};
 use pyo3::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub(super) struct PySettings {
 #[pymethods]
 impl PySettings {
     #[new]
-    #[pyo3(signature = (*, solver, eta, tol, shrinking, cache_bytes, max_iter, max_time, n_threads, progress=None))]
+    #[pyo3(signature = (*, solver, eta, tol, shrinking, cache_bytes, max_iter, max_time, n_threads, progress=None, order="alternating", mu=None, stop="gap"))]
     #[allow(clippy::too_many_arguments)] // Python's keyword arguments
     fn new(
         solver: &str,
@@ -34,7 +34,11 @@ impl PySettings {
         max_time: Option<f64>,
         n_threads: usize,
         progress: Option<Py<PyAny>>,
+        order: &str,
+        mu: Option<f64>,
+        stop: &str,
     ) -> PyResult<Self> {
+        let settle = settles(stop)?;
         let stop = StopRule {
             tolerance: tol,
             max_iterations: u64::try_from(max_iter).ok(),
@@ -43,6 +47,14 @@ impl PySettings {
         let adatron = Adatron {
             stop,
             eta,
+            order: order_named(order)?,
+            mu,
+            settle,
+            rule: match solver {
+                "perceptron" => LearningRule::Perceptron,
+                "minover" => LearningRule::MinOver,
+                _ => LearningRule::Adatron,
+            },
             cache_bytes,
         };
         // Refused whichever solver there is.
@@ -58,11 +70,15 @@ impl PySettings {
                 },
                 ..Smo::default()
             }),
-            "adatron" => Solver::Adatron(adatron),
+            "adatron" | "perceptron" | "minover" => Solver::Adatron(adatron),
+            "npa" => {
+                let mut npa = Npa::new().stop(stop);
+                npa.cache_bytes = cache_bytes;
+                Solver::Npa(npa)
+            }
             _ => {
-                return Err(
-                    Error::parameter("solver", "'smo', 'interior' or 'adatron'", solver).into(),
-                );
+                let allowed = "'smo', 'interior', 'adatron' or 'npa'";
+                return Err(Error::parameter("solver", allowed, solver).into());
             }
         };
         Ok(PySettings {
@@ -126,6 +142,27 @@ impl PySettings {
             py.detach(return_memory);
         }
         Ok(result?)
+    }
+}
+
+fn order_named(name: &str) -> PyResult<Order> {
+    match name {
+        "alternating" => Ok(Order::Alternating),
+        "cyclic" => Ok(Order::Cyclic),
+        "random" => Ok(Order::Random),
+        _ => {
+            let allowed = "'alternating', 'cyclic' or 'random'";
+            Err(Error::parameter("order", allowed, name).into())
+        }
+    }
+}
+
+/// Tells whether the Adatron stops when margin and intercept have settled.
+fn settles(stop: &str) -> PyResult<bool> {
+    match stop {
+        "gap" => Ok(false),
+        "margin" => Ok(true),
+        _ => Err(Error::parameter("stop", "'gap' or 'margin'", stop).into()),
     }
 }
 

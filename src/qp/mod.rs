@@ -37,13 +37,16 @@
 //! | `nearby` | solutions of problems that differ little from one that is solved |
 //! | `smo` | [`Smo`]: sequential minimal optimisation in blocks |
 //! | `table` | [`TableProblem`]: the machines of all classes as one problem |
-//! | `adatron` | [`Adatron`]: one coefficient at a time |
+//! | `adatron` | [`Adatron`]: one coefficient at a time, and the rules of perceptrons |
+//! | `npa` | [`Npa`]: the nearest points of two hulls |
+//! | `chunking` | [`Chunking`]: a working set that grows, to be compared |
 //! | `interior` | an interior-point method for kernels of low rank, to which SMO hands over |
 //!
 //! Keerthi, Shevade, Bhattacharyya, Murthy: Improvements to Platt's SMO algorithm for SVM
 //! classifier design, Neural Computation 13 (2001).
 
 mod adatron;
+mod chunking;
 mod confirm;
 mod control;
 mod coordinates;
@@ -57,6 +60,7 @@ mod image;
 mod interior;
 mod kkt;
 mod nearby;
+mod npa;
 mod part;
 mod phases;
 mod problem;
@@ -68,13 +72,15 @@ mod table;
 mod task;
 mod update;
 
-pub use adatron::Adatron;
+pub use adatron::{Adatron, LearningRule, Order};
+pub use chunking::Chunking;
 pub use control::{Monitor, Progress, StopRule, Unwatched};
 pub(crate) use duality::Charged;
 pub(crate) use image::Image;
 pub use interior::Interior;
 pub use kkt::Thresholds;
 pub(crate) use nearby::{Solved, Start, near};
+pub use npa::Npa;
 pub use part::Part;
 pub use phases::Phases;
 pub use problem::{Constraint, DualProblem};

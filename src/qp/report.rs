@@ -25,7 +25,8 @@ pub struct Solution {
     pub intercepts: [f64; 2],
     /// What the solver did.
     pub report: Report,
-    /// One entry per epoch of [`Adatron`](super::Adatron); empty for [`Smo`](super::Smo).
+    /// One entry per epoch of [`Adatron`](super::Adatron) and [`Npa`](super::Npa); empty for
+    /// [`Smo`](super::Smo).
     pub history: Vec<Epoch>,
 }
 
@@ -81,6 +82,9 @@ pub struct Epoch {
 pub enum Status {
     /// The gap is at most the tolerance.
     Converged,
+    /// What was asked for instead of a gap has been reached: margin and intercept do not change any more,
+    /// or a perceptron has the stability that its rule aims at.
+    Settled,
     /// The number of pair steps or epochs ran out.
     MaxIterations,
     /// The time ran out.
@@ -99,6 +103,7 @@ impl std::fmt::Display for Status {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Status::Converged => "converged",
+            Status::Settled => "settled",
             Status::MaxIterations => "max_iterations",
             Status::TimeLimit => "time_limit",
             Status::Interrupted => "interrupted",
@@ -127,6 +132,14 @@ pub enum Algorithm {
     Descent,
     /// The interior-point method, whether or not pair steps went before or after it.
     Interior,
+    /// The nearest points of two hulls.
+    Npa,
+    /// A working set that grows.
+    Chunking,
+    /// The rule of Rosenblatt's perceptron.
+    Perceptron,
+    /// The perceptron rule for the row of least stability.
+    MinOver,
 }
 
 impl std::fmt::Display for Algorithm {
@@ -137,6 +150,10 @@ impl std::fmt::Display for Algorithm {
             Algorithm::Newton => "newton",
             Algorithm::Descent => "descent",
             Algorithm::Interior => "interior",
+            Algorithm::Npa => "npa",
+            Algorithm::Chunking => "chunking",
+            Algorithm::Perceptron => "perceptron",
+            Algorithm::MinOver => "minover",
         })
     }
 }

@@ -1,9 +1,11 @@
-//! Solver: one of the two, for those who let the user choose.
+//! Solver: one of all, for those who let the user choose.
 
 use super::adatron::Adatron;
+use super::chunking::Chunking;
 use super::control::{Monitor, StopRule};
 use super::driver::{self, Method, Run, State};
 use super::image::Image;
+use super::npa::Npa;
 use super::problem::DualProblem;
 use super::report::{Algorithm, Solution};
 use super::smo::Smo;
@@ -25,6 +27,10 @@ pub enum Solver {
     Smo(Smo),
     /// The Kernel-Adatron.
     Adatron(Adatron),
+    /// The nearest points of two hulls.
+    Npa(Npa),
+    /// A working set that grows.
+    Chunking(Chunking),
 }
 
 impl Default for Solver {
@@ -42,6 +48,18 @@ impl From<Smo> for Solver {
 impl From<Adatron> for Solver {
     fn from(adatron: Adatron) -> Self {
         Solver::Adatron(adatron)
+    }
+}
+
+impl From<Npa> for Solver {
+    fn from(npa: Npa) -> Self {
+        Solver::Npa(npa)
+    }
+}
+
+impl From<Chunking> for Solver {
+    fn from(chunking: Chunking) -> Self {
+        Solver::Chunking(chunking)
     }
 }
 
@@ -67,7 +85,7 @@ impl Solver {
         matrix: &KernelMatrix,
         monitor: &dyn Monitor,
     ) -> Result<Solution> {
-        driver::solve(self, problem, &mut KernelRows::new(matrix), monitor)
+        self.solve_on(problem, &mut KernelRows::new(matrix), monitor)
     }
 
     /// Solves a problem with rows that have served others before.
@@ -93,7 +111,10 @@ impl Solver {
         rows: &mut KernelRows,
         monitor: &dyn Monitor,
     ) -> Result<Solution> {
-        driver::solve(self, problem, rows, monitor)
+        match self {
+            Solver::Chunking(chunking) => chunking.solve(problem, rows.matrix(), monitor),
+            _ => driver::solve(self, problem, rows, monitor),
+        }
     }
 
     /// Solves a problem from an image that is known, and returns that of the solution, unless the
@@ -108,7 +129,12 @@ impl Solver {
         image: Option<Image>,
         monitor: &dyn Monitor,
     ) -> Result<(Solution, Option<Image>)> {
-        driver::solve_from(self, problem, rows, image, monitor)
+        match self {
+            Solver::Chunking(chunking) => {
+                Ok((chunking.solve(problem, rows.matrix(), monitor)?, None))
+            }
+            _ => driver::solve_from(self, problem, rows, image, monitor),
+        }
     }
 
     /// Returns when to stop.
@@ -120,6 +146,8 @@ impl Solver {
         match self {
             Solver::Smo(smo) => &smo.stop,
             Solver::Adatron(adatron) => &adatron.stop,
+            Solver::Npa(npa) => &npa.stop,
+            Solver::Chunking(chunking) => &chunking.stop,
         }
     }
 
@@ -134,6 +162,8 @@ impl Solver {
         match self {
             Solver::Smo(smo) => &mut smo.stop,
             Solver::Adatron(adatron) => &mut adatron.stop,
+            Solver::Npa(npa) => &mut npa.stop,
+            Solver::Chunking(chunking) => &mut chunking.stop,
         }
     }
 
@@ -142,6 +172,8 @@ impl Solver {
         match self {
             Solver::Smo(smo) => &mut smo.cache_bytes,
             Solver::Adatron(adatron) => &mut adatron.cache_bytes,
+            Solver::Npa(npa) => &mut npa.cache_bytes,
+            Solver::Chunking(chunking) => &mut chunking.cache_bytes,
         }
     }
 
@@ -163,6 +195,8 @@ impl Method for Solver {
         match self {
             Solver::Smo(smo) => smo.cache_bytes,
             Solver::Adatron(adatron) => adatron.cache_bytes,
+            Solver::Npa(npa) => npa.cache_bytes,
+            Solver::Chunking(chunking) => chunking.cache_bytes,
         }
     }
 
@@ -170,6 +204,8 @@ impl Method for Solver {
         match self {
             Solver::Smo(smo) => smo.algorithm(),
             Solver::Adatron(adatron) => adatron.algorithm(),
+            Solver::Npa(npa) => npa.algorithm(),
+            Solver::Chunking(_) => Algorithm::Chunking,
         }
     }
 
@@ -177,6 +213,8 @@ impl Method for Solver {
         match self {
             Solver::Smo(smo) => smo.far(),
             Solver::Adatron(adatron) => adatron.far(),
+            Solver::Npa(npa) => npa.far(),
+            Solver::Chunking(chunking) => chunking.smo.far(),
         }
     }
 
@@ -184,6 +222,8 @@ impl Method for Solver {
         match self {
             Solver::Smo(smo) => smo.check(problem, matrix),
             Solver::Adatron(adatron) => adatron.check(problem, matrix),
+            Solver::Npa(npa) => npa.check(problem, matrix),
+            Solver::Chunking(chunking) => chunking.check(problem),
         }
     }
 
@@ -196,6 +236,9 @@ impl Method for Solver {
         match self {
             Solver::Smo(smo) => smo.begin(task, rows, state),
             Solver::Adatron(adatron) => adatron.begin(task, rows, state),
+            Solver::Npa(npa) => npa.begin(task, rows, state),
+            // It has the chunks solved itself; this is what solves them.
+            Solver::Chunking(chunking) => chunking.smo.begin(task, rows, state),
         }
     }
 }

@@ -14,7 +14,7 @@
 //! of the fixed sum: see [`Secant`].
 //!
 //! The order is a new one in every second epoch, drawn from a fixed seed; the epoch between goes back
-//! the same way. In the same order again and again a step passes its error on to the next variable
+//! the same way. The published order is that of the rows, [`Order::Cyclic`]. In the same order again and again a step passes its error on to the next variable
 //! rather than removing it, and an epoch hardly mixes the errors of variables far apart: that takes
 //! up to some hundred times as many epochs. Going back makes a pair of epochs a symmetric one, for
 //! which eta near 1 is best, as it is for steps alone; one way only, larger ones would be.
@@ -24,6 +24,7 @@
 //! Mangasarian, Musicant: Successive overrelaxation for support vector machines, IEEE Transactions
 //! on Neural Networks 10 (1999).
 
+mod perceptron;
 mod secant;
 mod settings;
 mod step;
@@ -43,7 +44,7 @@ use super::task::Task;
 use crate::error::{Error, Halt, Polled, Result, Stop, unless_stopped};
 use crate::matrix::{CachedRows, KernelMatrix, Precision};
 use secant::Secant;
-pub use settings::Adatron;
+pub use settings::{Adatron, LearningRule, Order};
 
 /// The search for the intercept is slow where the kernel has a large constant part, so linear kernels are
 /// centred unless the origin is among the rows.
@@ -66,7 +67,11 @@ impl Method for Adatron {
     }
 
     fn algorithm(&self) -> Algorithm {
-        Algorithm::Adatron
+        match self.rule {
+            LearningRule::Adatron => Algorithm::Adatron,
+            LearningRule::Perceptron => Algorithm::Perceptron,
+            LearningRule::MinOver => Algorithm::MinOver,
+        }
     }
 
     fn far(&self) -> f64 {
@@ -75,6 +80,9 @@ impl Method for Adatron {
 
     fn check(&self, problem: &DualProblem, matrix: &KernelMatrix) -> Result<()> {
         self.check_eta()?;
+        if self.rule != LearningRule::Adatron {
+            return perceptron::check(problem);
+        }
         let allowed = match problem.constraint {
             Constraint::Sum if matrix.may_be_indefinite() => {
                 "'smo' for a kernel that need not be positive semi-definite (without a maximum at \
@@ -139,13 +147,16 @@ impl<'m, T: Precision> Run<'m, T> for Sweeps<'_, 'm, T> {
             self.feasible = self.state.coordinates.clone();
         }
         let control = self.task.control;
+        if self.settings.rule != LearningRule::Adatron {
+            return self.learn(tolerance);
+        }
         let outcome = self.epochs(tolerance, control.max_iterations);
         match &outcome {
             Ok(Outcome::Converged) if self.state.coordinates.len() <= TINY => {
                 self.polish(tolerance)?;
             }
             Ok(Outcome::Converged) | Err(Halt::Failed(_)) => {}
-            Ok(Outcome::GaveUp(Status::MaxIterations)) => {
+            Ok(Outcome::GaveUp(Status::MaxIterations | Status::Settled)) => {
                 self.become_feasible(&|| control.stop())?;
                 if self.thresholds().gap() <= tolerance {
                     return Ok(Outcome::Converged); // the sum was all that was missing
@@ -215,8 +226,20 @@ impl<T: Precision> Sweeps<'_, '_, T> {
             self.state.iterations += 1;
             let epoch = self.epoch(intercept);
             secant.observe(self.excess(), epoch.gap);
+            let settled = self.has_settled(&epoch, tolerance);
             self.state.history.push(epoch);
+            if settled {
+                return Ok(Outcome::GaveUp(Status::Settled));
+            }
         }
+    }
+
+    /// Tells whether to stop after an epoch because margin and intercept have settled.
+    fn has_settled(&self, epoch: &Epoch, tolerance: f64) -> bool {
+        let near = |a: f64, b: f64| (a - b).abs() <= tolerance;
+        let before = self.state.history.last();
+        let still = before.is_some_and(|before| near(before.intercept, epoch.intercept));
+        self.settings.settle && near(epoch.margin, 1.0) && still
     }
 
     /// Makes the sum right; where there is no time for that, or the objective would be higher than it was
@@ -280,7 +303,13 @@ impl<T: Precision> Sweeps<'_, '_, T> {
         let total: f64 = matrix.diagonal().iter().chain(&problem.ridge).sum();
         let mean = total / matrix.len() as f64;
         let curvature = if mean > 0.0 { mean } else { 1.0 };
-        Secant::new(start, distance, curvature, self.settings.eta)
+        match self.settings.mu {
+            // After the first epochs the search goes on from where it is.
+            Some(mu) if self.state.history.is_empty() => {
+                Secant::published(mu, curvature, self.settings.eta)
+            }
+            _ => Secant::new(start, distance, curvature, self.settings.eta),
+        }
     }
 
     /// Returns the intercept of the next epoch, and the factor of half the square of the excess.

@@ -7,6 +7,10 @@
 //! the slope of the line is guarded: it may fall to half of what it was at the most, is kept where
 //! the points would make it negative, and at least doubled after an epoch that overshot.
 //!
+//! With `mu` the rule is that of the paper: the first two intercepts are mu and -mu, and the slope is not
+//! guarded, but kept where it would be negative or not a number, which is the error trap that the paper
+//! asks for.
+//!
 //! Where omega is a jump, as for kernels of low rank, no slope is steep enough, and intercept and sum
 //! would chase each other for ever. When they do not come closer for long, the square of the excess
 //! is charged as well, which leaves the maximum where it is: the method of multipliers, slower but
@@ -36,6 +40,8 @@ pub(super) struct Secant {
     waited: u64,
     turns: u64,
     charge: f64,
+    /// Whether the slope is that of the last two points alone.
+    plain: bool,
     /// How much of the excess the intercept takes over after an epoch in which it was charged.
     gain: f64,
 }
@@ -56,7 +62,16 @@ impl Secant {
             waited: 0,
             turns: 0,
             charge: 0.0,
+            plain: false,
             gain: 0.0,
+        }
+    }
+
+    /// Begins as published.
+    pub fn published(mu: f64, curvature: f64, eta: f64) -> Self {
+        Secant {
+            plain: true,
+            ..Secant::new(0.0, mu, curvature, eta)
         }
     }
 
@@ -92,14 +107,14 @@ impl Secant {
         };
         let slope = (before - excess) / (self.intercept - intercept);
         let overshot = before * excess < 0.0 && excess.abs() > 0.5 * before.abs();
-        if overshot {
+        if overshot && !self.plain {
             self.slope *= 2.0;
         }
         if slope > 0.0 && slope.is_finite() {
-            let least = if overshot {
-                self.slope
-            } else {
-                0.5 * self.slope
+            let least = match (self.plain, overshot) {
+                (true, _) => 0.0,
+                (false, true) => self.slope,
+                (false, false) => 0.5 * self.slope,
             };
             self.slope = slope.max(least);
         }

@@ -5,6 +5,7 @@
 //! at once, on all cores. The steps are those of a plain loop, whatever the number of threads.
 
 use super::Sweeps;
+use super::settings::Order;
 use super::step::stepped;
 use crate::error::{Polled, Stop};
 use crate::matrix::{Change, Precision};
@@ -39,10 +40,7 @@ impl<T: Precision> Sweeps<'_, '_, T> {
     /// false if a variable without curvature would go to infinity. If that is halted, the chunks
     /// before have been taken.
     pub(super) fn sweep(&mut self, intercept: f64, charge: f64) -> Polled<bool> {
-        match self.state.iterations.is_multiple_of(2) {
-            true => shuffle(&mut self.order, self.state.iterations),
-            false => self.order.reverse(),
-        }
+        self.reorder();
         let mut push = Push {
             intercept,
             charge,
@@ -58,6 +56,15 @@ impl<T: Precision> Sweeps<'_, '_, T> {
         }
         self.order = order;
         bounded
+    }
+
+    /// Puts the variables in the order of the next epoch.
+    pub(super) fn reorder(&mut self) {
+        match self.settings.order {
+            Order::Cyclic => {}
+            Order::Alternating if !self.state.iterations.is_multiple_of(2) => self.order.reverse(),
+            Order::Alternating | Order::Random => shuffle(&mut self.order, self.state.iterations),
+        }
     }
 
     fn sweep_chunk(&mut self, chunk: &[u32], push: &mut Push) -> Polled<bool> {
