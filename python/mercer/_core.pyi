@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 _Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 _Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 _Intercept: TypeAlias = Literal["free", "none", "penalized"]
-_Multiclass: TypeAlias = Literal["ovo", "ovr", "dag"]
+_Multiclass: TypeAlias = (
+    Literal["ovo", "ovr", "dag", "weston_watkins", "crammer_singer"] | list[Any] | tuple[Any, ...]
+)
 
 __version__: str
 
@@ -221,16 +223,16 @@ class LinearFormulation:
 class Settings:
     """How to train.
 
-    shrinking is of use to 'smo', eta to 'adatron'. max_iter counts pair steps or epochs of each
-    machine, -1 for no limit; max_time is in seconds for the whole call. progress(machine,
-    n_machines, iterations, gap, seconds) is called on the thread that waits, about ten times a
-    second.
+    shrinking is of use to 'smo', eta, order, mu and stop to 'adatron'. max_iter counts pair steps
+    or epochs of each machine, -1 for no limit; max_time is in seconds for the whole call.
+    progress(machine, n_machines, iterations, gap, seconds) is called on the thread that waits,
+    about ten times a second.
     """
 
     def __new__(
         cls,
         *,
-        solver: Literal["smo", "interior", "adatron"],
+        solver: Literal["smo", "interior", "adatron", "npa", "perceptron", "minover"],
         eta: float,
         tol: float,
         shrinking: bool,
@@ -239,6 +241,9 @@ class Settings:
         max_time: float | None,
         n_threads: int,
         progress: Callable[[int, int, int, float, float], None] | None = None,
+        order: Literal["alternating", "cyclic", "random"] = "alternating",
+        mu: float | None = None,
+        stop: Literal["gap", "margin"] = "gap",
     ) -> Settings: ...
     def holds_matrix(self, rows: int, machines: int) -> bool:
         """Tell whether the kernel matrix of so many rows is to be computed beforehand."""
@@ -387,7 +392,7 @@ class Expansion:
         n_support: _Indices,
         dual_coef: NDArray[np.float64],
         intercept: NDArray[np.float64],
-        multiclass: _Multiclass = "ovo",
+        multiclass: _Multiclass | None = None,
     ) -> Expansion: ...
     def decision(self, samples: Samples, n_threads: int) -> NDArray[np.float64]:
         """Compute the values of all machines.

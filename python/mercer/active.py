@@ -13,6 +13,7 @@ from mercer._data import RowsLike, dense, length
 from mercer._estimator import Estimator
 from mercer._params import check_choice, check_integer, check_non_negative
 from mercer.svm import SVC
+from mercer.svm._tree import PER_CLASS, is_tree
 
 __all__ = ["SelectiveSampler"]
 
@@ -241,7 +242,8 @@ class SelectiveSampler(ClassifierMixin, MetaEstimatorMixin, Estimator):
         values = self.estimator_.decision_function(X)
         if values.ndim == 1:
             return np.abs(values)
-        if self.estimator_._fit_multiclass != "ovr":
+        strategy = self.estimator_._fit_multiclass
+        if is_tree(strategy) or strategy not in PER_CLASS:
             # Votes come in steps; what is clear of a pair is the value of its machine.
             machines = self.estimator_._decide(X, lambda values: values)
             nearest: NDArray[np.float64] = np.abs(machines).min(axis=1)

@@ -14,11 +14,13 @@ History: TypeAlias = dict[str, NDArray[np.float64]]
 
 #: How a solver may end, from the best to the worst.
 Status: TypeAlias = Literal[
-    "converged", "precision", "max_iterations", "time_limit", "diverged", "interrupted"
+    "converged", "settled", "precision", "max_iterations", "time_limit", "diverged", "interrupted"
 ]
 
 #: What may find a solution.
-Method: TypeAlias = Literal["smo", "adatron", "interior", "newton", "descent"]
+Method: TypeAlias = Literal[
+    "smo", "adatron", "interior", "newton", "descent", "npa", "perceptron", "minover"
+]
 _STATUSES: tuple[Status, ...] = get_args(Status)
 
 
@@ -83,9 +85,11 @@ class MachineReport:
 
     Attributes
     ----------
-    status : {'converged', 'precision', 'max_iterations', 'time_limit', 'diverged', 'interrupted'}
-        Why the solver stopped; 'diverged' if the objective has no lower bound, 'precision' if
-        float64 is too coarse to reach `tol`.
+    status : str
+        Why the solver stopped: 'converged'; 'settled' if it has what was asked for instead of a
+        small gap, the margin of ``stop='margin'`` or the stability of a perceptron; 'precision' if
+        float64 is too coarse to reach `tol`; 'max_iterations'; 'time_limit'; 'diverged' if the
+        objective has no lower bound; 'interrupted'.
     gap : float
         Upper bound of the largest violation of the optimality conditions, whatever the status: at
         most `tol` if converged, infinite if there was no time to find one.
@@ -103,7 +107,7 @@ class MachineReport:
         Kernel rows found in the cache, and rows that had to be computed.
     seconds : Seconds
         Time taken; its attributes `selection`, `kernel`, `inner` and `update` tell where it went.
-    method : {'smo', 'adatron', 'interior', 'newton', 'descent'}
+    method : {'smo', 'adatron', 'interior', 'newton', 'descent', 'npa', 'perceptron', 'minover'}
         What found the solution; 'interior' if the interior-point method took over from 'smo',
         'newton' if Newton's method found the weights of a linear machine, 'descent' if one
         coefficient after another did.

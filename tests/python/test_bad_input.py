@@ -8,6 +8,7 @@ from variants import ESTIMATORS
 
 from mercer import SVC, SVDD, SVR, NuSVC, NuSVR
 from mercer.kernels import RBF
+from mercer.svm import Perceptron
 
 X = np.array([[-2.0, -1.0], [-1.0, -1.0], [-1.0, -2.0], [1.0, 1.0], [1.0, 2.0], [2.0, 1.0]])
 Y = np.array([0, 0, 0, 1, 1, 1])
@@ -35,6 +36,10 @@ BAD_PARAMETERS = {
     "shrinking": [1, "yes"],
     "solver": ["newton", "SMO", "", None, 1],
     "eta": [0.0, -1, 2.0, np.nan, np.inf, "1", None, True],
+    "order": ["shuffled", "", None, 1],
+    "mu": [0.0, -0.1, np.nan, np.inf, "small"],
+    "stop": ["objective", "", None, 1],
+    "rule": ["hebb", "", None, 1],
     "tol": [0.0, -1e-3, np.nan, np.inf, "small"],
     "cache_size": [0, -200, np.inf, "all", None],
     "class_weight": [
@@ -53,7 +58,7 @@ BAD_PARAMETERS = {
     "decision_function_shape": ["ovx", None],
     "break_ties": [1, "yes"],
     "probability": [1, "yes"],
-    "multiclass": ["ova", "OVR", "", None, 1, ["ovo"]],
+    "multiclass": ["ova", "OVR", "", None, 1, ["ovo"], [0, 1, 2], [0, [0, 1]]],
     "random_state": ["seed", -1],
     "max_time": [0.0, -1.0, np.inf, np.nan, "1s"],
     "n_jobs": [0, 1.5, "all"],
@@ -69,6 +74,8 @@ BAD_PARAMETERS = {
             for name in estimator().get_params()
             for value in BAD_PARAMETERS[name]
         ),
+        *((Perceptron, "rule", value) for value in BAD_PARAMETERS["rule"]),
+        (Perceptron, "fit_intercept", True),
         (NuSVR, "C", np.inf),
         (SVC, "loss", "epsilon_insensitive"),
         (SVR, "loss", "squared_hinge"),

@@ -14,6 +14,7 @@ from mercer.decomposition import KernelICA, KernelPCA
 from mercer.discriminant_analysis import KernelFisherDiscriminant
 from mercer.kernels import RBF, Linear, MercerMap
 from mercer.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
+from mercer.svm import Perceptron
 
 BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 
@@ -30,6 +31,11 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         SVC(loss="squared_hinge", fit_intercept="penalized"),
         SVC(multiclass="ovr"),
         SVC(multiclass="dag"),
+        SVC(multiclass="weston_watkins"),
+        SVC(multiclass="crammer_singer", fit_intercept="penalized"),
+        SVC(solver="npa", loss="squared_hinge"),
+        Perceptron(kernel="rbf", fit_intercept="penalized"),
+        Perceptron(rule="perceptron", kernel="rbf", gamma=5.0, fit_intercept="penalized"),
         SVC(solver="adatron"),
         SVC(solver="adatron", fit_intercept="penalized", eta=1.2),
         NuSVC(),
@@ -83,7 +89,15 @@ def test_manners(estimator, check):
 
 SOLVER = {"solver": "smo", "eta": 1.0}
 OURS = {
-    SVC: {"loss": "hinge", "fit_intercept": True, "multiclass": "ovo", **SOLVER},
+    SVC: {
+        "loss": "hinge",
+        "fit_intercept": True,
+        "multiclass": "ovo",
+        "order": "alternating",
+        "mu": None,
+        "stop": "gap",
+        **SOLVER,
+    },
     NuSVC: {"multiclass": "ovo"},
     SVR: {
         "loss": "epsilon_insensitive",

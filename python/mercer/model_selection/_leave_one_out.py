@@ -139,7 +139,15 @@ def _request(machine: Any, X: RowsLike, y: Any, sample_weight: Any) -> Request:
             raise ValueError(
                 f"y must have one value for each row of X, got shape {target.shape}"
             ) from None
-        return collected.request
+        request = collected.request
+        shares = request.problem.formulation.shares and machine._is_optimal
+        if isinstance(machine, BaseClassifier) and not shares:
+            raise ValueError(
+                "estimator must be at the optimum of its own problem for each machine, multiclass "
+                f"'ovo', 'ovr' or 'dag', got {machine!r}: for others, use cross_val_predict with "
+                "LeaveOneOut()"
+            ) from None
+        return request
     raise AssertionError("a fit asks at the desk before it trains")
 
 

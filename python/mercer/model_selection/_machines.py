@@ -209,6 +209,10 @@ class BinaryMachine:
 def machines_of(trained: TrainedRows) -> Iterator[BinaryMachine]:
     """Yield the machines of a classifier, in the order of `intercept_`."""
     model, n_classes = trained.model, len(trained.model.classes_)
+    if model._fit_multiclass not in ("ovo", "ovr", "dag"):
+        raise ValueError(
+            f"model must be one of multiclass 'ovo', 'ovr' or 'dag', got {model.multiclass!r}"
+        )
     coefficients = dense(model._rows_of_coefficients())
     places = np.searchsorted(trained.keep, model.support_)
     if isinstance(model._fit_kernel, str):  # of whose matrix rows may be missing

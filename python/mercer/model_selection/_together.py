@@ -284,7 +284,8 @@ class _Work:
             with open_desk(_Collecting()):
                 machine.fit(place.train, self._targets[number], **arguments)
         except Collected as collected:
-            if not collected.request.problem.formulation.shares:
+            request = collected.request
+            if not (request.machine._is_optimal and request.problem.formulation.shares):
                 return None
             entry = Entry(place, collected.request, number)
             common.entries.append(entry)

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -104,6 +104,9 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
     # Machines that only SMO can train have no such parameters.
     solver: Any = "smo"
     eta: Any = 1.0
+    order: Any = "alternating"
+    mu: Any = None
+    stop: Any = "gap"
 
     support_: NDArray[np.int32]
     support_vectors_: Matrix
@@ -126,6 +129,12 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
     # The core's form of the model.
     _fit_form: CoreForm
 
+    #: The training algorithms there are.
+    _solvers: ClassVar[tuple[str, ...]] = ("smo", "interior", "adatron")
+
+    #: Whether a fit may be one of many that share their work: it ends at the optimum.
+    _is_optimal: ClassVar[bool] = True
+
     # The names of all that the last fit has set.
     _fit_names: tuple[str, ...] = ()
 
@@ -138,8 +147,12 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
         check_gamma(self.gamma)
         check_coef0(self.coef0)
         check_bool("shrinking", self.shrinking)
-        check_choice("solver", self.solver, ("smo", "interior", "adatron"))
+        check_choice("solver", self.solver, self._solvers)
         check_real("eta", self.eta, "a number above 0 and below 2", lambda _: True)
+        check_choice("order", self.order, ("alternating", "cyclic", "random"))
+        if self.mu is not None:
+            check_positive("mu", self.mu, "None or a positive finite number")
+        check_choice("stop", self.stop, ("gap", "margin"))
         check_positive("tol", self.tol)
         if not isinstance(self.verbose, bool | np.bool_):
             check_integer("verbose", self.verbose, "a bool or a non-negative integer", low=0)
@@ -170,6 +183,9 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
             max_time=None if self.max_time is None else float(self.max_time),
             n_threads=thread_count(self.n_jobs),
             progress=progress,
+            order=self.order,
+            mu=None if self.mu is None else float(self.mu),
+            stop=self.stop,
         )
 
     # States
@@ -318,8 +334,8 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
         dual_coef = sparse_as_configured(fit.dual_coef) if as_sparse else fit.dual_coef
         self.dual_coef_ = freeze(dual_coef)
         self.shape_fit_ = shape
-        self.fit_status_ = int(self.report_.status != "converged")
-        if self.solver == "adatron":
+        self.fit_status_ = int(self.report_.status not in ("converged", "settled"))
+        if self.solver in ("adatron", "npa", "perceptron", "minover"):
             self.history_ = history_of(fit)
         self._set_results(fit)
 
@@ -329,7 +345,7 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
     def _warn_unless_converged(self, X: RowsLike, stacklevel: int) -> None:
         """Warn whoever is so many calls up the stack if the solver did not converge on `X`."""
         status = self.report_.status
-        if status == "converged":
+        if status in ("converged", "settled"):
             return
         if status in ("diverged", "precision"):
             message = self._limits_of_numbers(self._mercer_check(X))

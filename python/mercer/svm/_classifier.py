@@ -23,6 +23,7 @@ from mercer.svm._probability import Calibrating, asked_for
 from mercer.svm._results import margins_of
 from mercer.svm._shared import open_desk, recalled
 from mercer.svm._state import freeze, whole_numbers
+from mercer.svm._tree import JOINT, PER_CLASS, check_multiclass, is_tree, numbered
 from mercer.svm._types import Multiclass
 
 __all__ = ["BaseClassifier", "check_class_weight", "classes_of", "weights_of"]
@@ -58,6 +59,9 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
     # What else there is to say of rows with only one label.
     _one_label: ClassVar[str] = ""
 
+    #: Whether the machines of all classes can be trained as one.
+    _knows_joint: ClassVar[bool] = False
+
     @abstractmethod
     def _pose(
         self,
@@ -78,7 +82,12 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         check_bool("break_ties", self.break_ties)
         check_bool("probability", asked_for(self))
-        check_choice("multiclass", self.multiclass, ("ovo", "ovr", "dag"))
+        check_multiclass(self.multiclass, joint=self._knows_joint)
+        if asked_for(self) and (is_tree(self.multiclass) or self.multiclass in JOINT):
+            raise ValueError(
+                f"probability must be False with multiclass={self.multiclass!r}: there are "
+                "probabilities for 'ovo', 'ovr' and 'dag'"
+            )
         with naming("random_state"):
             check_random_state(self.random_state)
         check_class_weight(self.class_weight)
@@ -131,6 +140,11 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         self.class_weight_ = weights_of(self.class_weight, classes, labels, weight)
         # The machine of two classes is one and the same.
         self._fit_multiclass = "ovo" if len(classes) == 2 else self.multiclass
+        if is_tree(self.multiclass):
+            tree = numbered(self.multiclass, classes)
+            self._fit_multiclass = "ovo" if len(classes) == 2 else tree
+        elif self.multiclass in JOINT:
+            self._fit_multiclass = self.multiclass  # one of them counts costs twice
         row_weight = self.class_weight_[labels]
         cost = scaled(weight, row_weight, "class_weight times sample_weight")
         begin = None if start is None else start[keep]
@@ -156,7 +170,8 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         return margins_of(self.report_)
 
     def _rows_of_coefficients(self) -> MatrixLike:
-        if len(self.classes_) == 2 or self._fit_multiclass == "ovr":
+        per_class = is_tree(self._fit_multiclass) or self._fit_multiclass in PER_CLASS
+        if len(self.classes_) == 2 or per_class:
             return self.dual_coef_
         n_support, dual_coef, _ = self._machines()
         return _core.coefficients_by_machine(dual_coef, n_support, self._fit_multiclass)
@@ -195,6 +210,13 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
               comparison that dropped the class, or n_classes - 1 for the class that is left; plus
               c / (3 (|c| + 1)), where c is the value in favour of the class in that comparison, or
               in the last one for the class that is left.
+            - 'weston_watkins', 'crammer_singer': of shape (n_samples, n_classes), the values of the
+              machines, which add up to zero. Only their differences have a meaning.
+            - A tree: of shape (n_samples, n_classes), the smallest lead on the way to the class: at
+              a fork of two branches the value of its machine, at others how far the value of the
+              branch is above the best of the others. It is positive for the class that `predict`
+              returns. With ``decision_function_shape='ovo'``, the values of all machines, fork by
+              fork, those above before those below.
             - 'ovo' and 'dag' with ``decision_function_shape='ovo'``: of shape
               (n_samples, n_classes * (n_classes - 1) / 2), the values of the machines (0, 1),
               (0, 2), ..., (1, 2), ..., positive for the first class of the pair.
@@ -206,7 +228,8 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         expansion = model._expansion()  # which checks the attributes
         if len(model.classes_) == 2:
             return model._decide(X, lambda values: values[:, 0])
-        if model._fit_multiclass == "ovr" or self.decision_function_shape == "ovo":
+        per_class = not is_tree(model._fit_multiclass) and model._fit_multiclass in PER_CLASS
+        if per_class or self.decision_function_shape == "ovo":
             return model._decide(X, lambda values: values)
         return model._decide(X, expansion.confidences)
 
@@ -217,7 +240,9 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
 
         'ovo': the class with the most votes. 'ovr': the class with the largest value. 'dag': the
         first and the last of the list of all classes are compared and the loser is dropped, until
-        one is left.
+        one is left. 'weston_watkins' and 'crammer_singer': the class with the largest value. A
+        tree: the class at the end of the way down, at each fork by the sign of its machine, or by
+        the largest value of those of its branches.
 
         Parameters
         ----------
@@ -315,7 +340,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
         {X_new}
         threshold : float, default=0.0
             How clear a class has to be, in values of the machines: 1 is the margin. Finite, and
-            not negative except with 'ovr'.
+            not negative except with 'ovr' and trees.
 
         Returns
         -------
@@ -329,11 +354,15 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
               threshold or more. Those that it lost, and those between other classes, do not count.
             - 'dag': if the class that is left won none of its comparisons on the way by the
               threshold or more. Comparisons that were not made do not count.
+            - 'weston_watkins', 'crammer_singer': if the largest value is above the second by less
+              than the threshold times the margin asked for, which is 2 or 1.
+            - A tree: if at a fork on the way the machine of two branches has |f| < threshold, or
+              none of those of more branches has a value above the threshold.
 
-            Except with 'ovr', a threshold of 0 rejects nothing.
+            Except with 'ovr' and trees, a threshold of 0 rejects nothing.
         """
         model = self._snapshot()
-        if model._fit_multiclass == "ovr":
+        if is_tree(model._fit_multiclass) or model._fit_multiclass == "ovr":
             threshold = check_real("threshold", threshold, "a finite number")
         else:
             threshold = check_non_negative("threshold", threshold)

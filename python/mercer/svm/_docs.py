@@ -57,6 +57,18 @@ solver : {'smo', 'interior', 'adatron'}, default='smo'
 eta : float, default=1.0
     Length of the steps of 'adatron', where 1 is best for each coefficient alone: above 0 and below
     2. Not used by the others.
+order : {'alternating', 'cyclic', 'random'}, default='alternating'
+    The order in which 'adatron' takes the coefficients: a new one for every second epoch, the one
+    between going back the same way; that of the rows, as published; or a new one for every epoch.
+    Orders are drawn from a fixed seed, the same in every run. Not used by the others.
+mu : float, default=None
+    Makes 'adatron' search for the intercept as published: the first two epochs have the intercepts
+    mu and -mu, every later one that of the secant through the last two. None for a search that
+    guards the slope of the secant, and begins near the present intercept.
+stop : {'gap', 'margin'}, default='gap'
+    When 'adatron' stops: when the optimality conditions hold to `tol`, or, as published, when the
+    margin is 1 to `tol` and the intercept has changed by no more than that in an epoch, even if
+    some conditions are violated by more: `report_.status` is then 'settled'.
 class_weight : dict or 'balanced', default=None
     Weights of the classes, 1 for those not named. 'balanced' uses
     n_samples / (n_classes * count of the class), with rows counted by `sample_weight`.
@@ -143,7 +155,8 @@ intercept_ : ndarray of shape (n_machines,)
     are positive for the first class of the pair; for 'ovr' each machine is positive for its own
     class. With two classes, the only machine is positive for the second.
 history_ : dict of ndarray
-    Only with ``solver='adatron'``: arrays with one entry per epoch. "objective" is the dual
+    Only with ``solver='adatron'`` and 'npa': arrays with one entry per epoch, which for 'npa' is as
+    many steps as there are rows. "objective" is the dual
     objective (maximised) at the intercept of the epoch; "margin" is 1 when the closest rows of both
     classes are on the margin, rows at the bound `C` left out; "intercept" is the intercept; "gap"
     is the largest violation of the optimality conditions. A list of such dicts, in the order of

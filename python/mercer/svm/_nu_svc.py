@@ -54,12 +54,13 @@ class NuSVC(BaseClassifier):
     {break_ties}
     {random_state}
     {probability}
-    multiclass : {'ovo', 'ovr', 'dag'}, default='ovo'
+    multiclass : {'ovo', 'ovr', 'dag'} or list, default='ovo'
         How more than two classes are trained and predicted: with a machine for every pair of
         classes ('ovo' by their votes, 'dag' by dropping the loser of the first and the last class
-        that are left) or for every class against the rest ('ovr', by the largest value). The notes
-        of `SVC` have an example. Since the rest outweighs a class, 'ovr' needs a small `nu`: at
-        most 2 / n_classes if all classes have the same weight.
+        that are left) or for every class against the rest ('ovr', by the largest value), or at
+        the forks of a tree, given as a nested list of all classes. The notes of `SVC` have
+        examples. Since the rest outweighs a class, 'ovr' needs a small `nu`: at most
+        2 / n_classes if all classes have the same weight.
     {max_time}
     {n_jobs}
 

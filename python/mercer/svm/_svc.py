@@ -11,7 +11,15 @@ from mercer._params import check_choice, check_intercept, check_real
 from mercer.svm._base import Problem
 from mercer.svm._classifier import BaseClassifier
 from mercer.svm._docs import CLASSIFIER, documented
-from mercer.svm._types import ClassWeight, Gamma, KernelLike, Multiclass, RandomState, Solver
+from mercer.svm._tree import JOINT
+from mercer.svm._types import (
+    ClassifierSolver,
+    ClassWeight,
+    Gamma,
+    KernelLike,
+    Multiclass,
+    RandomState,
+)
 
 __all__ = ["SVC"]
 
@@ -65,14 +73,29 @@ class SVC(BaseClassifier):
         LS-SVM, and for ``C=inf`` the Adaline in feature space, f(x_i) = y_i with the least norm.
         All rows are then support vectors.
     {fit_intercept}
-    multiclass : {'ovo', 'ovr', 'dag'}, default='ovo'
+    multiclass : {'ovo', 'ovr', 'dag', 'weston_watkins', 'crammer_singer'} or list, default='ovo'
         How more than two classes are trained and predicted. 'ovo' trains a machine for every pair
         of classes, each of which votes for one. 'ovr' trains a machine for every class against the
         rest; the largest value wins. 'dag' trains like 'ovo', then compares the first and the last
         class of the list of all classes and drops the loser, until one is left: n_classes - 1
-        comparisons. The notes have an example.
-    {solver}
+        comparisons. 'weston_watkins' and 'crammer_singer' train a machine for every class, all in
+        one problem; the largest value wins. A nested list of all classes is a tree: a list of two
+        is a machine that tells its two branches apart, a list of more has a machine for each branch
+        against the others, trained on the rows of its own classes. ``["AT", ["L", "R", "W"]]``
+        tells AT from the rest first, and then each of L, R and W from the other two. The notes have
+        examples.
+    solver : {'smo', 'interior', 'adatron', 'npa'}, default='smo'
+        The training algorithm: sequential minimal optimisation, which for a linear kernel, a
+        polynomial one of few features and low degree, and their sums and products hands over to an
+        interior-point method where that is faster; that method at once ('interior', with other
+        kernels the same as 'smo'); the Kernel-Adatron, which updates one coefficient after another;
+        or the nearest points of the hulls of the two classes ('npa'), for ``C=inf`` or
+        ``loss='squared_hinge'``. All reach the same solution, to the same `tol`; `report_` says
+        which `method` did. The iterations of 'adatron' are epochs.
     {eta}
+    {order}
+    {mu}
+    {stop}
     {max_time}
     {n_jobs}
 
@@ -154,6 +177,31 @@ class SVC(BaseClassifier):
     >>> ovr.predict([[1.5, 0.2]]), ovr.reject([[1.5, 0.2]]), ovr.reject([[0.9, 0.2]])
     (array(['b'], dtype='<U1'), array([False]), array([ True]))
 
+    Weston and Watkins minimise
+    1/2 sum_m |w_m|^2 + sum_i C_i sum over m != y_i of max(0, 2 - (f_y(x_i) - f_m(x_i))), Crammer
+    and Singer 1/2 sum_m |w_m|^2 + sum_i C_i max over m != y_i of max(0, 1 - (f_y(x_i) - f_m(x_i))).
+    Both take the hinge loss and the solver 'smo', and have one problem for all classes, whose
+    report is told of the first machine. With two classes they are the machine of the same C, and of
+    2 C. Here each class is 1 above the others at its point, and by twice that with the wider
+    margin:
+
+    >>> joint = SVC(multiclass="crammer_singer", **options).fit(X, y)
+    >>> joint.decision_function(X).round(3) + 0.0
+    array([[ 0.667, -0.333, -0.333],
+           [-0.333,  0.667, -0.333],
+           [-0.333, -0.333,  0.667]])
+    >>> joint.set_params(multiclass="weston_watkins").fit(X, y).intercept_.round(3)
+    array([ 1.333, -0.667, -0.667])
+
+    A tree, first b against the others, then a against c:
+
+    >>> tree = SVC(multiclass=["b", ["a", "c"]], **options).fit(X, y)
+    >>> tree.coef_.round(3) + 0.0
+    array([[-1.,  0.],
+           [ 0.,  1.]])
+    >>> tree.decision_function([[1.5, 0.2]]).round(3), tree.predict([[1.5, 0.2]])
+    (array([[-0.5,  0.5, -0.8]]), array(['b'], dtype='<U1'))
+
     Examples
     --------
     >>> import numpy as np
@@ -190,8 +238,11 @@ class SVC(BaseClassifier):
         loss: Literal["hinge", "squared_hinge", "squared_error"] = "hinge",
         fit_intercept: bool | Literal["penalized"] = True,
         multiclass: Multiclass = "ovo",
-        solver: Solver = "smo",
+        solver: ClassifierSolver = "smo",
         eta: float = 1.0,
+        order: Literal["alternating", "cyclic", "random"] = "alternating",
+        mu: float | None = None,
+        stop: Literal["gap", "margin"] = "gap",
         max_time: float | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -215,14 +266,33 @@ class SVC(BaseClassifier):
         self.multiclass = multiclass
         self.solver = solver
         self.eta = eta
+        self.order = order
+        self.mu = mu
+        self.stop = stop
         self.max_time = max_time
         self.n_jobs = n_jobs
+
+    _knows_joint = True
+    _solvers = ("smo", "interior", "adatron", "npa")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("C", self.C, "a positive number, inf for a hard margin", lambda C: C > 0.0)
         check_choice("loss", self.loss, ("hinge", "squared_hinge", "squared_error"))
         check_intercept(self.fit_intercept)
+        if isinstance(self.multiclass, str) and self.multiclass in JOINT:
+            where = f"with multiclass={self.multiclass!r}"
+            if self.loss != "hinge":
+                raise ValueError(f"loss must be 'hinge' {where}, got {self.loss!r}")
+            if self.solver != "smo":
+                raise ValueError(f"solver must be 'smo' {where}, got {self.solver!r}")
+        if self.solver == "npa" and self.loss != "squared_hinge" and not np.isinf(self.C):
+            raise ValueError(
+                "solver must be another one than 'npa' unless C=inf or loss='squared_hinge': the "
+                "nearest points of two hulls are those of a margin without bounds"
+            )
+        if self.solver == "npa" and self.loss == "squared_error":
+            raise ValueError("loss must be 'hinge' or 'squared_hinge' with solver='npa'")
 
     def _pose(
         self,

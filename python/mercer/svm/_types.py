@@ -12,6 +12,7 @@ from mercer.svm._sources import KernelFunction
 
 __all__ = [
     "ClassWeight",
+    "ClassifierSolver",
     "Gamma",
     "KernelLike",
     "Matrix",
@@ -35,10 +36,15 @@ Matrix: TypeAlias = NDArray[np.float64] | Any
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
 
 #: How more than two classes are trained and decided.
-Multiclass: TypeAlias = Literal["ovo", "ovr", "dag"]
+Multiclass: TypeAlias = (
+    Literal["ovo", "ovr", "dag", "weston_watkins", "crammer_singer"] | list[Any] | tuple[Any, ...]
+)
 
 #: The training algorithm.
 Solver: TypeAlias = Literal["smo", "interior", "adatron"]
+
+#: That of classifiers: hulls have corners.
+ClassifierSolver: TypeAlias = Literal["smo", "interior", "adatron", "npa"]
 
 #: Where random numbers come from.
 RandomState: TypeAlias = int | np.random.RandomState | None
