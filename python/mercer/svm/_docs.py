@@ -66,9 +66,10 @@ mu : float, default=None
     mu and -mu, every later one that of the secant through the last two. None for a search that
     guards the slope of the secant, and begins near the present intercept.
 stop : {'gap', 'margin'}, default='gap'
-    When 'adatron' stops: when the optimality conditions hold to `tol`, or, as published, when the
-    margin is 1 to `tol` and the intercept has changed by no more than that in an epoch, even if
-    some conditions are violated by more: `report_.status` is then 'settled'.
+    When 'adatron' stops: when the optimality conditions hold to `tol`, or, as published, when
+    margin and intercept have settled to `tol`: two epochs have had a margin of 1, the same
+    intercept, and coefficients that add up to zero if it is free. Some conditions may be violated
+    by more: `report_.status` is then 'settled'.
 class_weight : dict or 'balanced', default=None
     Weights of the classes, 1 for those not named. 'balanced' uses
     n_samples / (n_classes * count of the class), with rows counted by `sample_weight`.

@@ -148,7 +148,7 @@ class Perceptron(BaseClassifier):
         self.n_jobs = n_jobs
 
     @property
-    def solver(self) -> str:  # type: ignore[override]
+    def solver(self) -> str:
         """The rule, as the solver of the others is called."""
         return self.rule
 

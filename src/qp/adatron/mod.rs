@@ -234,12 +234,16 @@ impl<T: Precision> Sweeps<'_, '_, T> {
         }
     }
 
-    /// Tells whether to stop after an epoch because margin and intercept have settled.
+    /// Tells whether to stop after an epoch because margin and intercept have settled: the margin, which
+    /// may pass 1 on its way, was there in the epoch before, too, and the sum is kept.
     fn has_settled(&self, epoch: &Epoch, tolerance: f64) -> bool {
         let near = |a: f64, b: f64| (a - b).abs() <= tolerance;
-        let before = self.state.history.last();
-        let still = before.is_some_and(|before| near(before.intercept, epoch.intercept));
-        self.settings.settle && near(epoch.margin, 1.0) && still
+        let is_near =
+            |before: &Epoch| near(before.margin, 1.0) && near(before.intercept, epoch.intercept);
+        self.settings.settle
+            && near(epoch.margin, 1.0)
+            && self.state.history.last().is_some_and(is_near)
+            && self.steepest * self.excess().abs() <= tolerance
     }
 
     /// Makes the sum right; where there is no time for that, or the objective would be higher than it was

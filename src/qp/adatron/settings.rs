@@ -32,7 +32,7 @@ pub struct Adatron {
     /// has the intercept of the plain secant rule; None for one that is guarded.
     pub mu: Option<f64>,
     /// Whether to stop, as published, when margin and intercept have settled to the tolerance, however
-    /// large the gap: the margin is 1, and the intercept that of the epoch before.
+    /// large the gap: in two epochs the margin is 1 and the intercept the same, and the sum is kept.
     pub settle: bool,
     /// How coefficients are changed.
     pub rule: LearningRule,

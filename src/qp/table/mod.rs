@@ -36,7 +36,7 @@ pub use problem::TableProblem;
 
 use super::confirm::estimated_noise;
 use super::control::{Control, Monitor};
-use super::driver::{NOISE_SHARE, TINY};
+use super::driver::{Method, NOISE_SHARE, TINY};
 use super::report::{Solution, Status};
 use super::smo::Smo;
 use crate::error::{Halt, Polled, Result, unless_stopped};
@@ -104,7 +104,7 @@ impl Smo {
         let control = Control::new(&self.stop, monitor);
         // With the sums fixed, centred rows have the same solution but for the intercepts.
         let centred = match problem.fixes_sums() {
-            true => matrix.centred(FAR)?,
+            true => matrix.centred(self.far())?,
             false => None,
         };
         match &centred {
@@ -135,8 +135,15 @@ impl Smo {
     }
 }
 
-/// As for SMO: the origin has to be as far away as this for rows to be centred.
-const FAR: f64 = 1.0;
+/// Writes the small matrix of samples whose rows are held.
+fn gather<T: Precision>(rows: &CachedRows<T>, chosen: &[u32], out: &mut [f64]) {
+    for (out, &sample) in out.chunks_mut(chosen.len()).zip(chosen) {
+        let row = rows.row(sample);
+        for (entry, &other) in out.iter_mut().zip(chosen) {
+            *entry = row[other as usize].to_f64();
+        }
+    }
+}
 
 impl<'m> Table<'_, 'm> {
     /// Solves with rows in f32, then in f64 where that is needed. Returns how that ended, and a bound of
@@ -266,7 +273,10 @@ impl<'m> Table<'_, 'm> {
     ) -> Polled<Block> {
         let (problem, control, size) = (self.problem, self.control, chosen.len());
         let mut kernel = memory::zeros(size * size, "the kernel matrix of a block")?;
-        rows.block(chosen, &mut kernel, size, &|| control.stop())?;
+        match chosen.iter().all(|&sample| rows.holds(sample)) {
+            true => gather(rows, chosen, &mut kernel),
+            false => rows.block(chosen, &mut kernel, size, &|| control.stop())?,
+        }
         let charge = problem.constraint.absorber().unwrap_or(0.0);
         kernel
             .iter_mut()
