@@ -114,11 +114,21 @@ class Report:
     def status(
         self,
     ) -> Literal[
-        "converged", "precision", "max_iterations", "time_limit", "diverged", "interrupted"
+        "converged",
+        "settled",
+        "precision",
+        "max_iterations",
+        "time_limit",
+        "diverged",
+        "interrupted",
     ]:
         """How the solver ended."""
     @property
-    def method(self) -> Literal["smo", "adatron", "interior", "newton", "descent"]: ...
+    def method(
+        self,
+    ) -> Literal[
+        "smo", "adatron", "interior", "newton", "descent", "npa", "perceptron", "minover"
+    ]: ...
     @property
     def iterations(self) -> int: ...
     @property

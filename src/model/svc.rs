@@ -321,7 +321,7 @@ impl<L> SvcModel<L> {
     /// Returns how several classes are decided.
     #[cfg(feature = "persist")]
     pub(crate) fn strategy(&self) -> Multiclass {
-        self.multiclass
+        self.multiclass.clone()
     }
 }
 

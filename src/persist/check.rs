@@ -13,7 +13,15 @@ use serde_json::Value;
 use std::collections::HashMap;
 
 /// The estimators that are kernel machines.
-const MACHINES: [&str; 6] = ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM", "SVDD"];
+const MACHINES: [&str; 7] = [
+    "SVC",
+    "NuSVC",
+    "SVR",
+    "NuSVR",
+    "OneClassSVM",
+    "SVDD",
+    "Perceptron",
+];
 /// How deep models may be in models.
 const DEEPEST: usize = 4;
 

@@ -10,7 +10,8 @@ use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::model::expansion::Kept;
-use crate::model::{Machine, Machines, Multiclass};
+use crate::model::{Branch, Machine, Machines, Multiclass};
+use crate::qp::Status;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,11 +24,22 @@ pub(super) struct Saved {
     pub multiclass: Multiclass,
 }
 
-fn strategy_name(multiclass: Multiclass) -> &'static str {
+/// Returns a strategy by name, a tree as a nested list of class numbers.
+fn strategy_value(multiclass: &Multiclass) -> Value {
     match multiclass {
-        Multiclass::OneVsOne => "ovo",
-        Multiclass::OneVsRest => "ovr",
-        Multiclass::Dag => "dag",
+        Multiclass::OneVsOne => json!("ovo"),
+        Multiclass::OneVsRest => json!("ovr"),
+        Multiclass::Dag => json!("dag"),
+        Multiclass::WestonWatkins => json!("weston_watkins"),
+        Multiclass::CrammerSinger => json!("crammer_singer"),
+        Multiclass::Tree(tree) => tree.branches().iter().map(branch_value).collect(),
+    }
+}
+
+fn branch_value(branch: &Branch) -> Value {
+    match branch {
+        Branch::Class(class) => json!(class),
+        Branch::Fork(branches) => branches.iter().map(branch_value).collect(),
     }
 }
 
@@ -117,7 +129,9 @@ impl Saved {
         draft.set("kernel", kernel::write(&self.kernel)?);
         draft.set("n_features_in_", json!(columns));
         draft.set("shape_fit_", json!({"tuple": [rows, columns]}));
-        let converged = |report: &crate::qp::Report| report.status.to_string() == "converged";
+        let converged = |report: &crate::qp::Report| {
+            matches!(report.status, Status::Converged | Status::Settled)
+        };
         let failed = !machines.reports.iter().all(converged);
         draft.set("fit_status_", json!(u8::from(failed)));
         draft.set("report_", report::write(&machines.reports));
@@ -167,8 +181,8 @@ impl Draft {
         self.array(name, Array::vector(Values::I32(values)));
     }
 
-    pub fn strategy(&mut self, multiclass: Multiclass) {
-        self.set("multiclass", json!(strategy_name(multiclass)));
+    pub fn strategy(&mut self, multiclass: &Multiclass) {
+        self.set("multiclass", strategy_value(multiclass));
     }
 
     pub fn classes(&mut self, labels: &[Label]) {

@@ -69,7 +69,7 @@ impl<L: Clone + Into<Label>> SvcModel<L> {
         let mut draft = saved.write()?;
         let labels: Vec<Label> = self.classes().iter().cloned().map(Into::into).collect();
         draft.classes(&labels);
-        draft.strategy(self.strategy());
+        draft.strategy(&self.strategy());
         draft.vector("intercept_", &saved.machines.intercept);
         draft.whole("n_iter_", &iterations(&saved.machines));
         let parameters = json!({"kernel": parameter(&saved.kernel)?});

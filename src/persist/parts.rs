@@ -4,22 +4,46 @@ use super::array::Values;
 use super::document::Document;
 use super::label::Label;
 use super::report;
-use super::value::{Object, damaged, shown, text};
+use super::value::{Object, count, damaged, shown, text};
 use crate::data::Samples;
 use crate::error::{Error, Result};
-use crate::model::{Machines, Multiclass};
+use crate::model::{Branch, Machines, Multiclass, Tree};
 use ndarray::Array2;
 use serde_json::{Value, json};
 
 /// Reads how several classes are decided.
 pub(super) fn strategy(value: &Value) -> Result<Multiclass> {
+    if let Value::Array(fork) = value {
+        let root: Result<Vec<Branch>> = fork.iter().map(branch).collect();
+        let tree = Tree::new(&root?).map_err(|error| damaged(error.to_string()))?;
+        return Ok(Multiclass::Tree(tree));
+    }
     match text("multiclass", Some(value))? {
         "ovo" => Ok(Multiclass::OneVsOne),
         "ovr" => Ok(Multiclass::OneVsRest),
         "dag" => Ok(Multiclass::Dag),
+        "weston_watkins" => Ok(Multiclass::WestonWatkins),
+        "crammer_singer" => Ok(Multiclass::CrammerSinger),
         other => Err(damaged(format!(
-            "multiclass must be 'ovo', 'ovr' or 'dag', got {other:?}"
+            "multiclass must be 'ovo', 'ovr', 'dag', 'weston_watkins', 'crammer_singer' or a tree, \
+             got {other:?}"
         ))),
+    }
+}
+
+/// Reads a branch of a tree: a class number or a list of branches. JSON is not nested any deeper than its
+/// reader allows.
+fn branch(value: &Value) -> Result<Branch> {
+    match value {
+        Value::Array(fork) => fork
+            .iter()
+            .map(branch)
+            .collect::<Result<_>>()
+            .map(Branch::Fork),
+        _ => {
+            let class = count("multiclass", Some(value))?;
+            Ok(Branch::Class(usize::try_from(class).unwrap_or(usize::MAX)))
+        }
     }
 }
 

@@ -58,6 +58,7 @@ fn times(value: Option<&Value>) -> Result<[f64; 5]> {
 fn status(name: &str) -> Result<Status> {
     let all = [
         Status::Converged,
+        Status::Settled,
         Status::MaxIterations,
         Status::TimeLimit,
         Status::Interrupted,
@@ -75,6 +76,10 @@ fn method(name: &str) -> Result<Algorithm> {
         Algorithm::Newton,
         Algorithm::Descent,
         Algorithm::Interior,
+        Algorithm::Npa,
+        Algorithm::Chunking,
+        Algorithm::Perceptron,
+        Algorithm::MinOver,
     ];
     let found = all.into_iter().find(|method| method.to_string() == name);
     found.ok_or_else(|| damaged(format!("there is no solver {name:?}")))

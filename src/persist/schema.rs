@@ -252,6 +252,7 @@ const SAMPLER: &[Attribute] = &[
 /// Every estimator, and its attributes in parts that several have.
 const ESTIMATORS: &[(&str, &[&[Attribute]])] = &[
     ("SVC", &[FEATURES, CLASSIFIER, MACHINE]),
+    ("Perceptron", &[FEATURES, CLASSIFIER, MACHINE]),
     ("NuSVC", &[FEATURES, CLASSIFIER, MACHINE, NU]),
     ("SVR", &[FEATURES, MACHINE, REGRESSOR]),
     ("NuSVR", &[FEATURES, MACHINE, REGRESSOR, TUBE]),

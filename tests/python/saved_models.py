@@ -51,6 +51,12 @@ def _gram(A, B=X):
     return RBF(gamma=0.5)(A, B)
 
 
+def _tree(labels):
+    """Return a tree of labels: the first against the rest."""
+    first, *rest = np.unique(labels).tolist()
+    return [first, rest]
+
+
 def machines():
     """Return machines that Rust can load, by name, with rows to ask them about."""
     single, sparse = X.astype(np.float32), sp.csr_array(X.round())
@@ -58,6 +64,8 @@ def machines():
         "svc": (SVC(C=10.0).fit(X, TEXTS), ASKED),
         "svc_ovr": (SVC(multiclass="ovr").fit(X, CLASSES), ASKED),
         "svc_dag": (SVC(multiclass="dag", kernel="poly", coef0=1.0).fit(X, CLASSES), ASKED),
+        "svc_joint": (SVC(multiclass="crammer_singer").fit(X, CLASSES), ASKED),
+        "svc_tree": (SVC(multiclass=_tree(CLASSES)).fit(X, CLASSES), ASKED),
         "svc_two": (SVC(kernel="linear", class_weight={True: 2.0}).fit(X, TWO), ASKED),
         "svc_float": (SVC().fit(single, CLASSES.astype(float)), ASKED.astype(np.float32)),
         "svc_object": (SVC().fit(X, TEXTS.astype(object)), ASKED),

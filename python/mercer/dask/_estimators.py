@@ -49,6 +49,10 @@ class _Classifier(Distributed):
         numbers = np.arange(len(classes))
         class_weight = weights_of(local.class_weight, classes, numbers, whole.class_weights)
         multiclass = "ovo" if len(classes) == 2 else local.multiclass
+        if local.multiclass not in ("ovo", "ovr", "dag"):
+            raise ValueError(
+                f"multiclass must be 'ovo', 'ovr' or 'dag' on a cluster, got {local.multiclass!r}"
+            )
         pairs: list[tuple[int, int]]
         if multiclass == "ovr":
             pairs = [(-1, number) for number in range(len(classes))]

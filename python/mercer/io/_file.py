@@ -25,6 +25,7 @@ _MODULES = {
     "SVR": "mercer.svm",
     "NuSVR": "mercer.svm",
     "OneClassSVM": "mercer.svm",
+    "Perceptron": "mercer.svm",
     "SVDD": "mercer.svm",
     "LinearSVC": "mercer.svm",
     "LinearSVR": "mercer.svm",

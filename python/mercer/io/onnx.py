@@ -28,6 +28,7 @@ from mercer.io._graph import Graph, Rows, diagonal, kernel_values
 from mercer.kernels import Linear
 from mercer.svm import SVC, SVDD, SVR, LinearSVC, LinearSVR, NuSVC, NuSVR, OneClassSVM
 from mercer.svm._base import BaseKernelMachine
+from mercer.svm._tree import PER_CLASS, is_tree
 
 __all__ = ["to_onnx"]
 
@@ -209,7 +210,9 @@ def _classified(graph: Graph, model: Any, values: str) -> tuple[str, str, list[A
         number = graph("Cast", graph("Greater", first, np.float64(0.0)), to=TensorProto.INT64)
         return number, first, ["n"]
     strategy = getattr(model, "_fit_multiclass", "ovr")
-    if strategy == "ovr":
+    if is_tree(strategy):
+        raise ValueError("multiclass must not be a tree for ONNX, got one")
+    if strategy in PER_CLASS:
         return _largest(graph, values), values, ["n", classes]
     pairs = list(combinations(range(classes), 2))
     if strategy == "ovo":

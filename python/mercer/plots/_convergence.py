@@ -157,6 +157,6 @@ def _names(machine: Any, count: int) -> list[str]:
     """Return what to call each machine: by the classes it tells apart, if it does."""
     classes = [str(label) for label in getattr(machine, "classes_", ())]
     pairs = [f"{a} or {b}" for a, b in combinations(classes, 2)]
-    if len(pairs) == count and getattr(machine, "_fit_multiclass", "ovr") != "ovr":
+    if len(pairs) == count and getattr(machine, "_fit_multiclass", "ovr") in ("ovo", "dag"):
         return pairs
     return classes if len(classes) == count else [str(number) for number in range(count)]

@@ -172,6 +172,14 @@ impl Coefficients<'_> {
         if classes == 0 {
             return Err(Error::TooFewClasses { classes });
         }
+        if let Multiclass::Tree(tree) = &self.multiclass
+            && classes > 2
+            && tree.classes() != classes
+        {
+            let allowed = format!("a tree of {classes} classes");
+            let got = format!("one of {}", tree.classes());
+            return Err(Error::parameter("multiclass", allowed, got));
+        }
         let mut counts = self.n_support.iter();
         if (counts.try_fold(0usize, |sum, &count| sum.checked_add(count))).is_none() {
             let allowed = "counts with a sum that can be counted";

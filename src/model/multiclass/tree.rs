@@ -142,7 +142,7 @@ impl Tree {
             .iter()
             .map(|(classes, _)| classes.len())
             .sum();
-        if classes.len() != leaves || last + 1 != leaves {
+        if classes.len() != leaves || last >= leaves {
             let got = format!("{leaves} leaves");
             return Err(Error::parameter(
                 "multiclass",
@@ -165,6 +165,26 @@ impl Tree {
     /// ```
     pub fn classes(&self) -> usize {
         self.classes
+    }
+
+    /// Returns the branches of the root.
+    ///
+    /// ```
+    /// # use mercer::model::{Branch, Tree};
+    /// let root = [Branch::Class(1), Branch::Class(0)];
+    /// assert_eq!(Tree::new(&root)?.branches(), root);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn branches(&self) -> Vec<Branch> {
+        self.branches_of(0)
+    }
+
+    fn branches_of(&self, fork: usize) -> Vec<Branch> {
+        let branch = |(classes, below): &(Vec<usize>, Option<usize>)| match below {
+            Some(fork) => Branch::Fork(self.branches_of(*fork)),
+            None => Branch::Class(classes[0]),
+        };
+        self.forks[fork].branches.iter().map(branch).collect()
     }
 
     pub(super) fn machines(&self) -> usize {
