@@ -89,8 +89,8 @@ test-rust: $(VENV)/made
 		|| { echo "not exactly one version of ndarray: see cargo tree --duplicates" >&2; exit 1; }
 
 test-python: $(VENV)/editable
-	$(BIN)/ruff check python tests benches examples
-	$(BIN)/ruff format --check python tests benches examples
+	$(BIN)/ruff check python tests benches examples docs
+	$(BIN)/ruff format --check python tests benches examples docs
 	$(BIN)/mypy --strict
 	$(BIN)/mypy --strict --explicit-package-bases tests/torture
 	@# A user's script and a user's mistakes, by what the installed package tells type checkers.
@@ -106,13 +106,14 @@ test-wheel: $(VENV)/editable $(WHEELS)/built
 	$(PIP) install --quiet --no-deps --target target/unpacked $(WHEEL)
 	cd target/unpacked && PYTHONPATH=. $(abspath $(BIN))/python -m mercer --no-plot
 
-# --- The site. Link-time optimisation would double the time of a first build, and a page needs none.
+# --- The site. Link-time optimisation would double the time of a first build, and pages need none.
 
 SITE := target/site
 RUSTDOC := target/doc
-$(VENV)/docs: $(VENV)/made
-	@test -f $(VENV)/editable || $(MAKE) $(VENV)/editable CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-	$(PIP) install ".[docs]"
+QUICKLY := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+$(VENV)/docs: $(VENV)/made $(RUST_SOURCES)
+	$(if $(wildcard $(VENV)/editable),,$(QUICKLY)) $(BIN)/maturin develop --release --locked --extras docs,dask
+	@rm -f $(VENV)/wheel
 	@touch $@
 
 docs: $(VENV)/docs
@@ -123,6 +124,9 @@ docs: $(VENV)/docs
 
 linkcheck:
 	$(BIN)/python docs/links.py $(SITE)
+
+spelling: $(VENV)/docs
+	$(BIN)/python docs/spelling.py
 
 bench: $(VENV)/wheel
 	cargo bench --locked --no-default-features

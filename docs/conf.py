@@ -51,6 +51,7 @@ myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath", "su
 myst_substitutions: dict[str, str] = {}  # filled by measured
 myst_heading_anchors = 3
 default_role = "py:obj"  # `name` in a docstring: a link if it is one of ours, else code
+highlight_language = "none"  # literal blocks of docstrings are formulas
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
@@ -75,7 +76,7 @@ html_css_files = ["mercer.css"]
 html_favicon = "_static/logo.svg"
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"index": [], "tutorial/**": [], "faq": [], "performance": [], "install": []}
+html_sidebars = {"index": [], "learn/**": [], "performance": []}
 html_theme_options = {
     "logo": {"text": "Mercer", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "header_links_before_dropdown": 6,

@@ -1,0 +1,33 @@
+"""Put the figures of docs/measured into the README: python docs/readme.py."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+import measured  # noqa: E402
+
+
+def speed(figures: measured.Comparison) -> str:
+    """Return the part of the README about speed."""
+    fit, predict = (figures.mean_ratio(what) for what in ("fit", "predict"))
+    return (
+        f"Seconds to fit / to predict, RBF kernel, tol 1e-3, on {figures.machine}. The last"
+        " column\n"
+        f"is how many times as long the fastest peer took; over all {len(figures.cases)} data sets"
+        f" its geometric means are\n{fit:.1f} and {predict:.1f}. {figures.provenance}\n\n"
+        + measured.table(figures, measured.FEW)
+    )
+
+
+def filled(text: str) -> str:
+    """Return the README with the figures as they are now."""
+    before, rest = text.split("<!-- speed -->\n")
+    _, after = rest.split("<!-- /speed -->")
+    return f"{before}<!-- speed -->\n{speed(measured.comparison())}<!-- /speed -->{after}"
+
+
+if __name__ == "__main__":
+    readme = HERE.parent / "README.md"
+    readme.write_text(filled(readme.read_text()))
