@@ -19,6 +19,7 @@ from mercer import (
     decomposition,
     discriminant_analysis,
     io,
+    kernel_approximation,
     kernels,
     model_selection,
     neighbors,
@@ -30,12 +31,21 @@ from mercer import (
 ESTIMATORS = [getattr(svm, name) for name in svm.__all__]
 IN_FEATURE_SPACE = [
     getattr(module, name)
-    for module in (active, bayes, cluster, decomposition, discriminant_analysis, neighbors)
+    for module in (
+        active,
+        bayes,
+        cluster,
+        decomposition,
+        discriminant_analysis,
+        kernel_approximation,
+        neighbors,
+    )
     for name in module.__all__
+    if hasattr(getattr(module, name), "fit") or module is not kernel_approximation
 ]
 FUNCTIONS = [
     getattr(module, name)
-    for module in (bounds, datasets, io, model_selection, plots)
+    for module in (bounds, datasets, io, kernel_approximation, model_selection, plots)
     for name in module.__all__
     if inspect.isfunction(getattr(module, name))
 ]

@@ -12,6 +12,7 @@ from mercer.bayes import RVC, RVR, BayesPointClassifier
 from mercer.cluster import KernelKMeans
 from mercer.decomposition import KernelICA, KernelPCA
 from mercer.discriminant_analysis import KernelFisherDiscriminant
+from mercer.kernel_approximation import Nystroem, RandomFeatures
 from mercer.kernels import RBF, Linear, MercerMap
 from mercer.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
 from mercer.svm import Perceptron
@@ -80,6 +81,8 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         KernelNeighborsClassifier(2, kernel="precomputed"),
         KernelNeighborsRegressor(2, weights="distance"),
         KernelICA(1, n_basis=5),
+        Nystroem(n_components=10),
+        RandomFeatures(n_components=10),
         KernelKMeans(n_clusters=2, n_init=50, random_state=0),
     ]
 )

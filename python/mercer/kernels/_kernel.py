@@ -100,6 +100,13 @@ class Kernel(ABC):
         kernel, a, b = self._between(A, B)
         return kernel.matrix(a, b, thread_count(None))
 
+    def _values(self, A: MatrixLike, B: MatrixLike, n_threads: int) -> NDArray[np.float64]:
+        """Return all values between checked rows; the parameters are numbers."""
+        if self._of_sequences:
+            return self._sequence_values(*sequences_of(A, B))
+        A, B = _alike(A, B)
+        return self._build().matrix(make_samples(A), make_samples(B), n_threads)
+
     def distance(self, A: MatrixLike, B: MatrixLike | None = None) -> NDArray[np.float64]:
         """Compute all distances in feature space between the rows of two matrices.
 
