@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from mercer import SVC, SVR
 from mercer.datasets import load_ionosphere, load_sonar
 from mercer.kernels import RBF, Linear
+from mercer.model_selection import GridSearchCV, _distributed
 
 distributed = pytest.importorskip("distributed", reason="mercer[dask] is not installed")
 da = pytest.importorskip("dask.array")
@@ -366,6 +368,27 @@ def test_a_worker_that_dies_is_survived(client, monkeypatch):
     assert np.abs(model.decision_function(X) - local.decision_function(X)).max() < 5e-3
     assert model.report_.gap <= 1e-4
     client.wait_for_workers(2)
+
+
+def test_a_search_on_the_cluster_is_that_at_home(client, monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    grid = {"gamma": [0.1, 1.0], "C": [0.1, 1.0, 10.0]}
+    here = GridSearchCV(SVC(), grid, cv=3).fit(X, y)
+    sent = []
+    delayed = _distributed.delayed
+
+    def counted(function):
+        sent.append(function)
+        return delayed(function)
+
+    monkeypatch.setattr(_distributed, "delayed", counted)
+    with joblib.parallel_backend("dask"):
+        there = GridSearchCV(SVC(), grid, cv=3).fit(X, y)
+    assert len(sent) == 2 * 3  # one task for each gamma and fold
+    assert there.best_params_ == here.best_params_
+    for name, column in here.cv_results_.items():
+        if "time" not in name:
+            np.testing.assert_array_equal(there.cv_results_[name], column, err_msg=name)
 
 
 def test_an_interrupt_cancels_the_tasks(client):

@@ -68,6 +68,10 @@ class Workers:
         n_jobs = of_context if n_jobs is None else n_jobs
         return None if n_jobs == 1 else Workers(backend, n_jobs)
 
+    @property
+    def _is_cluster(self) -> bool:
+        return type(self.backend).__name__ == "DaskDistributedBackend"
+
     def train(
         self,
         together: Together,
@@ -79,7 +83,7 @@ class Workers:
         """Plan like `Together.plan`, but have the work done by these workers."""
         entries = together.collect(estimator, candidates, data, splits)
         with parallel_config(backend=self.backend, n_jobs=self.n_jobs):
-            parts = _parts(entries, len(splits), effective_n_jobs(self.n_jobs))
+            parts = _parts(entries, len(splits), effective_n_jobs(self.n_jobs), self._is_cluster)
             found = Parallel(n_jobs=self.n_jobs)(
                 delayed(_train_part)(
                     estimator,
@@ -100,11 +104,12 @@ class Workers:
 
 
 def _parts(
-    entries: Sequence[Entry | None], n_splits: int, n_workers: int
+    entries: Sequence[Entry | None], n_splits: int, n_workers: int, apart: bool = False
 ) -> list[tuple[list[int], list[int]]]:
     """Return which candidates and splits are done together: those that share a kernel.
 
-    Where there are fewer kernels than workers, folds are done apart.
+    Where there are fewer kernels than workers, folds are done apart. So they are on a cluster,
+    whose workers come, go and die: short tasks are soon done again, by whoever is free.
     """
     groups: dict[str, list[int]] = {}
     for number in range(len(entries) // n_splits):
@@ -113,7 +118,7 @@ def _parts(
         if entry is not None:
             groups.setdefault(repr(entry.request.kernel), []).append(number)
     folds = [list(range(n_splits))]
-    if len(groups) < n_workers:
+    if apart or len(groups) < n_workers:
         folds = [[fold] for fold in range(n_splits)]
     return [(group, some) for group in groups.values() for some in folds]
 
