@@ -6,7 +6,8 @@ them into `sklearn.svm`. `mercer.kernels` has kernel
 functions that can be added, multiplied and scaled, `mercer.model_selection` helps to choose
 parameters, `mercer.report` has the types of `report_`, and `mercer.datasets` and `mercer.plots`
 serve examples. `mercer.decomposition`, `mercer.discriminant_analysis`, `mercer.cluster`,
-`mercer.neighbors` and `mercer.bayes` have what else lives in feature space.
+`mercer.neighbors` and `mercer.bayes` have what else lives in feature space, and
+`mercer.preprocessing` multiplies images.
 """
 
 from importlib import import_module
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         model_selection,
         neighbors,
         plots,
+        preprocessing,
     )
 
 __all__ = [
@@ -60,6 +62,7 @@ __all__ = [
     "neighbors",
     "patch_sklearn",
     "plots",
+    "preprocessing",
     "report",
     "save",
     "svm",
@@ -80,6 +83,7 @@ _LATER = (
     "model_selection",
     "neighbors",
     "plots",
+    "preprocessing",
 )
 
 

@@ -24,6 +24,7 @@ from mercer import (
     model_selection,
     neighbors,
     plots,
+    preprocessing,
     report,
     svm,
 )
@@ -32,13 +33,8 @@ ESTIMATORS = [getattr(svm, name) for name in svm.__all__]
 IN_FEATURE_SPACE = [
     getattr(module, name)
     for module in (
-        active,
-        bayes,
-        cluster,
-        decomposition,
-        discriminant_analysis,
-        kernel_approximation,
-        neighbors,
+        *(active, bayes, cluster, decomposition, discriminant_analysis),
+        *(kernel_approximation, neighbors, preprocessing),
     )
     for name in module.__all__
     if hasattr(getattr(module, name), "fit") or module is not kernel_approximation

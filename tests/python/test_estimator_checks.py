@@ -15,6 +15,7 @@ from mercer.discriminant_analysis import KernelFisherDiscriminant
 from mercer.kernel_approximation import Nystroem, RandomFeatures
 from mercer.kernels import RBF, Linear, MercerMap
 from mercer.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
+from mercer.preprocessing import VirtualExamples
 from mercer.svm import Perceptron
 
 BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
@@ -84,6 +85,7 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         Nystroem(n_components=10),
         RandomFeatures(n_components=10),
         KernelKMeans(n_clusters=2, n_init=50, random_state=0),
+        VirtualExamples(),
     ]
 )
 def test_manners(estimator, check):

@@ -156,7 +156,7 @@ class _Metadata:
 
 def test_every_estimator_has_the_same_base():
     modules = [mercer.svm, mercer.bayes, mercer.cluster, mercer.decomposition, mercer.neighbors]
-    modules += [mercer.discriminant_analysis, mercer.active]
+    modules += [mercer.discriminant_analysis, mercer.active, mercer.preprocessing]
     for module in modules:
         for name in module.__all__:
             kind = getattr(module, name)
