@@ -469,7 +469,8 @@ impl<L: Clone> SvcModel<L> {
     /// If there is no memory for them.
     pub fn coef(&self) -> Result<Option<Array2<f64>>> {
         let of = &self.machines;
-        let rows = coefficients_by_machine(self.multiclass, of.dual_coef.view(), &of.n_support)?;
+        let rows =
+            coefficients_by_machine(self.multiclass.clone(), of.dual_coef.view(), &of.n_support)?;
         let vectors = self.expansion.support_vectors();
         Ok(weights_of_features(
             self.expansion.kernel(),
