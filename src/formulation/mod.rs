@@ -5,7 +5,7 @@
 
 mod joint;
 mod losses;
-mod nu_svc;
+pub(crate) mod nu_svc;
 mod nu_svr;
 mod one_class;
 mod svc;
@@ -15,8 +15,8 @@ mod svr;
 use crate::error::{Error, Result};
 pub use joint::{crammer_singer, weston_watkins};
 pub use losses::{Intercept, Loss, SvcLoss, SvrLoss};
+pub(crate) use nu_svc::normalized;
 pub use nu_svc::{largest_nu, nu_svc};
-pub(crate) use nu_svc::{margin, normalized};
 pub use nu_svr::nu_svr;
 pub(crate) use one_class::boundary_shift;
 pub use one_class::one_class;

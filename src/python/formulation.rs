@@ -11,8 +11,8 @@ use super::settings::PySettings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::{
-    Intercept, Loss, SvcLoss, SvrLoss, boundary_shift, margin, nu_svc, one_class, squared_radius,
-    svc, svdd, svr, tolerance_of_sphere,
+    Intercept, Loss, SvcLoss, SvrLoss, boundary_shift, nu_svc, nu_svc::margin, one_class,
+    squared_radius, svc, svdd, svr, tolerance_of_sphere,
 };
 use crate::kernel::Kernel;
 use crate::model::{Margin, Multiclass, NuSvc, NuSvr, OneClassSvm, Svc, Svdd, Svr};
