@@ -72,7 +72,12 @@ fn classifiers() {
             (Loss::Squared, Intercept::Free, Multiclass::Dag),
         ] {
             let kernel = Kernel::rbf(0.3);
-            let fit = fit(soft(loss, intercept, multiclass), kernel, &labels, &[]);
+            let fit = fit(
+                soft(loss, intercept, multiclass.clone()),
+                kernel,
+                &labels,
+                &[],
+            );
             let found = LeaveOneOut::new(&samples).run(&fit).expect("values");
             assert_eq!(
                 found.from_solver, 0,
@@ -83,7 +88,7 @@ fn classifiers() {
                     .c(1.0)
                     .loss(loss)
                     .intercept(intercept);
-                let machine = machine.multiclass(multiclass).tolerance(TOLERANCE);
+                let machine = machine.multiclass(multiclass.clone()).tolerance(TOLERANCE);
                 let model = machine.fit_weighted(x.view(), &labels, weights, &Unwatched);
                 let model = model.expect("a model");
                 model

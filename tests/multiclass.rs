@@ -199,7 +199,8 @@ fn nu_machines_have_strategies_too() {
 fn labels_are_those_of_the_decision_values() {
     let (x, class) = clouds(400, 3, 5, 1.0, 2);
     for strategy in [Multiclass::OneVsOne, Multiclass::OneVsRest, Multiclass::Dag] {
-        let model = svc(strategy, 1e-3).fit(x.view(), &class).expect("a model");
+        let machine = svc(strategy.clone(), 1e-3);
+        let model = machine.fit(x.view(), &class).expect("a model");
         let label = |z: &Array2<f64>| model.predict(z.view()).expect("a class")[0];
         let mut close = Vec::new();
         for (i, j) in (0..60).map(|i| (i, i + 61)) {

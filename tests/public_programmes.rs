@@ -31,6 +31,7 @@ fn solve(solver: &Solver, posed: &Posed) -> Solution {
     let solution = match solver {
         Solver::Smo(smo) => smo.solve(&posed.problem, &matrix, &Unwatched),
         Solver::Adatron(adatron) => adatron.solve(&posed.problem, &matrix, &Unwatched),
+        Solver::Npa(_) | Solver::Chunking(_) => unreachable!("not among those tried here"),
     };
     solution.expect("a solution")
 }

@@ -96,11 +96,11 @@ fn classifiers_agree_with_those_fitted_alone() {
                 (Loss::Linear, Intercept::Penalized),
                 (Loss::Squared, Intercept::Free),
             ] {
-                let formulation = soft(loss, intercept, multiclass);
+                let formulation = soft(loss, intercept, multiclass.clone());
                 let fits = grid(&formulation, &labels, &[], &[0.1, 20.0, 1.0]);
                 check(&x, &fits, |fit, held_out| {
                     let machine = Svc::new(fit.kernel.clone()).c(1.0).loss(loss);
-                    let machine = machine.intercept(intercept).multiclass(multiclass);
+                    let machine = machine.intercept(intercept).multiclass(multiclass.clone());
                     let machine = machine.tolerance(TOLERANCE);
                     let watch = &mercer::qp::Unwatched;
                     let model = machine.fit_weighted(x.view(), &labels, &fit.cost, watch);
@@ -279,7 +279,7 @@ fn what_is_impossible_fails_alone() {
     let mut fits = grid(
         &Formulation::Classifier {
             margin: out(0.3),
-            multiclass,
+            multiclass: multiclass.clone(),
         },
         &labels,
         &[],
@@ -339,7 +339,10 @@ fn holding_out_finds_what_fits_without_a_part_find() {
                 intercept: Intercept::Free,
             },
         ] {
-            let formulation = Formulation::Classifier { margin, multiclass };
+            let formulation = Formulation::Classifier {
+                margin,
+                multiclass: multiclass.clone(),
+            };
             // Folds are solved to ten times the tolerance, and the values of nu are as wrong as that
             // divided by rho.
             let mut folds = grid(&formulation, &labels, &[], &[2.0]);

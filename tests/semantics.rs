@@ -147,7 +147,7 @@ fn check_classifier(case: &Case, model: &SvcModel<usize>) {
     }
     if case.has("by_machine") {
         let coefficients = machines.dual_coef.view();
-        let rows = coefficients_by_machine(multiclass, coefficients, &machines.n_support);
+        let rows = coefficients_by_machine(multiclass.clone(), coefficients, &machines.n_support);
         case.agrees("by_machine", &rows.expect("rows"));
     }
     if case.has("confidences") {
