@@ -59,28 +59,7 @@ impl PySettings {
         };
         // Refused whichever solver there is.
         adatron.check_eta()?;
-        let solver = match solver {
-            "smo" | "interior" => Solver::Smo(Smo {
-                stop,
-                shrinking,
-                cache_bytes,
-                interior: match solver {
-                    "smo" => Interior::Auto,
-                    _ => Interior::Always,
-                },
-                ..Smo::default()
-            }),
-            "adatron" | "perceptron" | "minover" => Solver::Adatron(adatron),
-            "npa" => {
-                let mut npa = Npa::new().stop(stop);
-                npa.cache_bytes = cache_bytes;
-                Solver::Npa(npa)
-            }
-            _ => {
-                let allowed = "'smo', 'interior', 'adatron' or 'npa'";
-                return Err(Error::parameter("solver", allowed, solver).into());
-            }
-        };
+        let solver = solver_named(solver, adatron, shrinking)?;
         Ok(PySettings {
             solver,
             n_threads,
@@ -142,6 +121,31 @@ impl PySettings {
             py.detach(return_memory);
         }
         Ok(result?)
+    }
+}
+
+/// Returns a solver with the limits of this one.
+fn solver_named(name: &str, adatron: Adatron, shrinking: bool) -> PyResult<Solver> {
+    let Adatron {
+        stop, cache_bytes, ..
+    } = adatron;
+    match name {
+        "smo" | "interior" => Ok(Solver::Smo(Smo {
+            stop,
+            shrinking,
+            cache_bytes,
+            interior: match name {
+                "smo" => Interior::Auto,
+                _ => Interior::Always,
+            },
+            ..Smo::default()
+        })),
+        "adatron" | "perceptron" | "minover" => Ok(Solver::Adatron(adatron)),
+        "npa" => Ok(Npa::new().stop(stop).cache_bytes(cache_bytes).into()),
+        _ => {
+            let allowed = "'smo', 'interior', 'adatron' or 'npa'";
+            Err(Error::parameter("solver", allowed, name).into())
+        }
     }
 }
 
