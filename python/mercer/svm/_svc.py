@@ -91,7 +91,9 @@ class SVC(BaseClassifier):
         kernels the same as 'smo'); the Kernel-Adatron, which updates one coefficient after another;
         or the nearest points of the hulls of the two classes ('npa'), for ``C=inf`` or
         ``loss='squared_hinge'``. All reach the same solution, to the same `tol`; `report_` says
-        which `method` did. The iterations of 'adatron' are epochs.
+        which `method` did. The iterations of 'adatron' are epochs. 'smo' is the fastest: on five
+        sets of 200 to 800 rows 'npa' took 1 to 10 times as long, 'adatron' 1 to 26 times, and as
+        published, with `order` and `mu`, 5 to 700 times.
     {eta}
     {order}
     {mu}
