@@ -7,14 +7,15 @@ functions that can be added, multiplied and scaled, `mercer.model_selection` hel
 parameters, `mercer.report` has the types of `report_`, and `mercer.datasets` and `mercer.plots`
 serve examples. `mercer.decomposition`, `mercer.discriminant_analysis`, `mercer.cluster`,
 `mercer.neighbors` and `mercer.bayes` have what else lives in feature space, and
-`mercer.preprocessing` multiplies images.
+`mercer.preprocessing` multiplies images. `save` and `load` keep models in files, and `mercer.io` has
+other formats.
 """
 
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from mercer import kernels, report, svm
+from mercer import io, kernels, report, svm
 from mercer._core import __version__
 from mercer._patch import patch_sklearn, unpatch_sklearn
 from mercer.io import load, save
