@@ -88,8 +88,9 @@ pub use error::{Error, Result};
 pub use formulation::{Intercept, Loss, SvcLoss, SvrLoss};
 pub use kernel::{Gamma, Kernel, UserKernel};
 pub use model::{
-    LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, Multiclass, NuSvc, NuSvr, OneClassModel,
-    OneClassSvm, Svc, SvcModel, Svdd, SvddModel, Svr, SvrColumns, SvrModel, balanced_weights,
+    Incremental, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, Multiclass, NuSvc, NuSvr,
+    OneClassModel, OneClassSvm, Svc, SvcModel, Svdd, SvddModel, Svr, SvrColumns, SvrModel,
+    balanced_weights,
 };
 pub use qp::{Monitor, Progress, Report, Status, Unwatched};
 

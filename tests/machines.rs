@@ -5,11 +5,15 @@ use crate::common;
 
 use common::machines::{C, Given, Machine, Model, NU, all};
 use common::qp::value;
-use common::{Random, StopAfter, sparse};
+use common::{Random, StopAfter, clouds, sparse};
 use mercer::formulation::Intercept;
-use mercer::qp::{Smo, Status, Unwatched};
-use mercer::{Error, Kernel, Samples};
-use ndarray::{Array2, ArrayView1, Axis};
+use mercer::model::Multiclass;
+use mercer::qp::{Report, Smo, Status, Unwatched};
+use mercer::{
+    Error, Incremental, Kernel, NuSvc, NuSvr, OneClassModel, OneClassSvm, Samples, Svc, SvcModel,
+    Svdd, SvddModel, Svr, SvrModel,
+};
+use ndarray::{Array2, ArrayView1, Axis, s};
 use std::time::Duration;
 
 /// So tight that equal problems have equal decision values to about 1e-6.
@@ -437,4 +441,143 @@ fn errors_of_a_user_kernel_come_through() {
             "{machine:?}: {error}"
         );
     }
+}
+
+// Going on
+
+/// What the solver did, of all machines together.
+fn totals(reports: &[Report]) -> (f64, u64) {
+    assert!(reports.iter().all(|report| report.gap <= 1e-3));
+    let objective = reports.iter().map(|report| report.objective).sum();
+    (
+        objective,
+        reports.iter().map(|report| report.iterations).sum(),
+    )
+}
+
+/// Checks that a machine that goes on ends where one from nothing does, sooner.
+fn assert_goes_on(name: &str, on: &[Report], anew: &[Report]) {
+    let ((objective, steps), (expected, most)) = (totals(on), totals(anew));
+    // Two points with gaps of 1e-3: a share of that of the coefficients, of which the objective tells.
+    let close = (objective - expected).abs() <= 1e-2 * expected.abs().max(1e-3);
+    assert!(close, "{name}: {objective} for {expected}");
+    assert!(steps < most, "{name}: {steps} steps, not fewer than {most}");
+}
+
+/// Rows learnt, unlearnt and kept while a parameter changes.
+macro_rules! goes_on {
+    ($machine:expr, $changed:expr, $targets:expr, $reports:expr) => {{
+        let (machine, changed, targets, reports) = ($machine, $changed, $targets, $reports);
+        let (x, _) = clouds(420, 4, 2, 1.0, 5);
+        let anew = |machine: &_, rows: &[usize]| {
+            let targets: Vec<_> = rows.iter().map(|&row| targets[row]).collect();
+            let x = x.select(Axis(0), rows);
+            let fitted = Incremental::fit(Clone::clone(machine), x.view(), &targets);
+            fitted.expect("it can be trained")
+        };
+        let (all, most): (Vec<usize>, Vec<usize>) = ((0..420).collect(), (0..400).collect());
+        let mut on = anew(&machine, &most);
+        on.add(x.slice(s![400.., ..]), &targets[400..])
+            .expect("more rows");
+        assert_goes_on(
+            "add",
+            &reports(on.model()),
+            &reports(anew(&machine, &all).model()),
+        );
+        let gone = [0, 7, 401];
+        let left: Vec<usize> = all
+            .iter()
+            .copied()
+            .filter(|row| !gone.contains(row))
+            .collect();
+        on.remove(&gone).expect("fewer rows");
+        assert_eq!(on.rows(), left.len());
+        let without = anew(&machine, &left);
+        let (found, expected) = (reports(on.model()), reports(without.model()));
+        assert!((totals(&found).0 - totals(&expected).0).abs() <= 1e-2 * totals(&expected).0.abs());
+        on.change(Clone::clone(&changed)).expect("other parameters");
+        assert_goes_on(
+            "change",
+            &reports(on.model()),
+            &reports(anew(&changed, &left).model()),
+        );
+        assert!(on.remove(&[left.len()]).is_err());
+        assert!(on.add(x.slice(s![.., ..3]), &targets).is_err());
+        assert_eq!(on.rows(), left.len(), "nothing has changed");
+    }};
+}
+
+#[test]
+fn every_machine_goes_on() {
+    let (x, labels) = clouds(420, 4, 2, 1.0, 5);
+    let values: Vec<f64> = x
+        .rows()
+        .into_iter()
+        .map(|row| row[0].sin() + row[1])
+        .collect();
+    let three: Vec<usize> = (0..420).map(|i| (labels[i] + i / 7) % 3).collect();
+    let kernel = || Kernel::rbf(0.3);
+    let of_classes = |model: &SvcModel<usize>| model.reports().to_vec();
+    let svc = Svc::new(kernel());
+    goes_on!(svc.clone(), svc.clone().c(1.3), labels.clone(), of_classes);
+    goes_on!(
+        svc.clone(),
+        Svc::new(Kernel::rbf(0.31)),
+        three.clone(),
+        of_classes
+    );
+    let rest = svc.multiclass(Multiclass::OneVsRest);
+    goes_on!(rest.clone(), rest.clone().c(1.3), three.clone(), of_classes);
+    let nu_svc = NuSvc::new(kernel());
+    goes_on!(
+        nu_svc.clone(),
+        nu_svc.clone().nu(0.52),
+        labels.clone(),
+        of_classes
+    );
+    let of_values = |model: &SvrModel| vec![*model.report()];
+    let svr = Svr::new(kernel());
+    goes_on!(svr.clone(), svr.clone().c(1.3), values.clone(), of_values);
+    let nu_svr = NuSvr::new(kernel());
+    goes_on!(
+        nu_svr.clone(),
+        nu_svr.clone().nu(0.52),
+        values.clone(),
+        of_values
+    );
+    let plane = OneClassSvm::new(kernel());
+    let of_plane = |model: &OneClassModel| vec![*model.report()];
+    goes_on!(
+        plane.clone(),
+        plane.clone().nu(0.52),
+        vec![(); 420],
+        of_plane
+    );
+    let sphere = Svdd::new(kernel());
+    let of_sphere = |model: &SvddModel| vec![*model.report()];
+    goes_on!(
+        sphere.clone(),
+        sphere.clone().nu(0.52),
+        vec![(); 420],
+        of_sphere
+    );
+}
+
+#[test]
+fn a_machine_that_was_stopped_goes_on() {
+    let (x, labels) = clouds(500, 4, 2, 0.5, 5);
+    let svc = Svc::new(Kernel::rbf(0.3)).c(50.0);
+    let whole = svc.fit(x.view(), &labels).expect("it can be trained");
+    let limited = svc
+        .clone()
+        .max_iterations(whole.reports()[0].iterations / 3);
+    let mut on = Incremental::fit(limited, x.view(), &labels).expect("it can be trained");
+    assert_eq!(on.model().reports()[0].status, Status::MaxIterations);
+    on.change(svc).expect("it can be trained");
+    assert_goes_on("limit", on.model().reports(), whole.reports());
+    // Stopped at once, it is where it was.
+    on.go_on(&StopAfter::new(0)).expect("it can be trained");
+    assert_eq!(on.model().reports()[0].status, Status::Interrupted);
+    on.go_on(&Unwatched).expect("it can be trained");
+    assert_eq!(on.model().reports()[0].iterations, 0);
 }

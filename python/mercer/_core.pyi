@@ -189,6 +189,43 @@ class Fit:
     @property
     def diagonal(self) -> float | None:
         """k(x, x) of a precomputed kernel of `svdd`, if it is the same for all rows."""
+    @property
+    def past(self) -> Past | None:
+        """What the next fit may start from, if this one was told where to."""
+    @property
+    def raised(self) -> BaseException | None:
+        """What a signal handler or the progress function has raised, which ended the fit here."""
+
+@final
+class Past:
+    """Where the machines of a fit stood at its end; of no machine, unless told otherwise."""
+
+    def __new__(cls, machines: list[Any] = ...) -> Past: ...
+    def doubted(self) -> Past:
+        """Return the same for another kernel, or rows of other values."""
+    def renumbered(self, numbers: NDArray[np.int64]) -> Past:
+        """Return the same with other numbers for the rows, -1 for rows that are gone."""
+
+@final
+class Progress:
+    """How far a call is. Of a search, machines are fits and iterations are candidates."""
+
+    @property
+    def machine(self) -> int: ...
+    @property
+    def machines(self) -> int: ...
+    @property
+    def done(self) -> int: ...
+    @property
+    def iteration(self) -> int: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def support_vectors(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
 
 @final
 class LinearFit:
@@ -234,9 +271,9 @@ class Settings:
     """How to train.
 
     shrinking is of use to 'smo', eta, order, mu and stop to 'adatron'. max_iter counts pair steps
-    or epochs of each machine, -1 for no limit; max_time is in seconds for the whole call.
-    progress(machine, n_machines, iterations, gap, seconds) is called on the thread that waits,
-    about ten times a second.
+    or epochs of each machine, -1 for no limit; max_time is in seconds for the whole call. progress
+    is called on the thread that waits, about ten times a second; what it raises, or True, ends the
+    call.
     """
 
     def __new__(
@@ -250,7 +287,7 @@ class Settings:
         max_iter: int,
         max_time: float | None,
         n_threads: int,
-        progress: Callable[[int, int, int, float, float], None] | None = None,
+        progress: Callable[[Progress], object] | None = None,
         order: Literal["alternating", "cyclic", "random"] = "alternating",
         mu: float | None = None,
         stop: Literal["gap", "margin"] = "gap",
@@ -384,8 +421,13 @@ class Formulation:
         target: NDArray[np.int64] | NDArray[np.float64] | None,
         weight: NDArray[np.float64],
         settings: Settings,
+        past: Past | None = None,
     ) -> Fit:
-        """Train on rows with class numbers, values or neither, and with their costs or weights."""
+        """Train on rows with class numbers, values or neither, and with their costs or weights.
+
+        Starts from the past of a fit whose rows had the same numbers, and keeps what the next one
+        may start from; None starts from nothing and keeps nothing.
+        """
 
 @final
 class Expansion:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["History", "MachineReport", "Method", "Report", "Seconds", "Status"]
+__all__ = ["History", "MachineReport", "Method", "Progress", "Report", "Seconds", "Status"]
 
 #: The epochs of one machine: arrays "objective", "margin", "intercept" and "gap".
 History: TypeAlias = dict[str, NDArray[np.float64]]
@@ -22,6 +22,50 @@ Method: TypeAlias = Literal[
     "smo", "adatron", "interior", "newton", "descent", "npa", "perceptron", "minover"
 ]
 _STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a fit is: what `callback` is told about ten times a second.
+
+    Attributes
+    ----------
+    machine : int
+        The number of the machine being trained, from 0 on; of several at a time, the last begun.
+    machines : int
+        How many there are.
+    done : int
+        How many of them are done.
+    iteration : int
+        Iterations of that machine so far.
+    gap : float
+        Its largest violation of the optimality conditions, on its way to `tol`. Infinite before the
+        first iteration.
+    objective : float
+        Its dual objective, minimised; an estimate. NaN before the first iteration.
+    support_vectors : int
+        Its coefficients that are not zero.
+    seconds : float
+        The time since the fit began.
+
+    Examples
+    --------
+    >>> from mercer import SVC
+    >>> from mercer.report import Progress
+    >>> def impatient(progress: Progress) -> bool:
+    ...     return progress.seconds > 60.0  # True ends the fit
+    >>> SVC(callback=impatient).fit([[0.0], [1.0]], [0, 1]).report_.status
+    'converged'
+    """
+
+    machine: int
+    machines: int
+    done: int
+    iteration: int
+    gap: float
+    objective: float
+    support_vectors: int
+    seconds: float
 
 
 class Seconds(float):

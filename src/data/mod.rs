@@ -6,6 +6,7 @@
 //! a sparse row are sorted, unique and below the number of columns.
 
 mod convert;
+mod join;
 mod numbers;
 
 use crate::error::{Error, Result};

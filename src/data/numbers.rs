@@ -1,5 +1,8 @@
 //! Numbers: a vector that is owned, or shared with whoever made it.
 
+use crate::error::Result;
+use crate::simd::memory;
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -24,6 +27,17 @@ impl Values {
         match self {
             Values::Single(values) => values.len(),
             Values::Double(values) => values.len(),
+        }
+    }
+
+    /// Returns the numbers in double precision.
+    pub(super) fn double(&self) -> Result<Cow<'_, [f64]>> {
+        match self {
+            Values::Double(values) => Ok(Cow::Borrowed(values)),
+            Values::Single(values) => {
+                let wide = values.iter().map(|&value| f64::from(value));
+                memory::collected(wide, "a copy of the rows").map(Cow::Owned)
+            }
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use super::expansion::{Coefficients, Expansion, Kept};
 use super::multiclass::{Machines, Multiclass};
+use super::session::{Place, Session};
 use super::settings::Settings;
 use crate::error::Result;
 use crate::kernel::Kernel;
-use crate::matrix::KernelMatrix;
-use crate::qp::{DualProblem, Epoch, Monitor, Report, Solution};
+use crate::matrix::{KernelMatrix, KernelRows};
+use crate::qp::{DualProblem, Epoch, Report, Solution};
 use crate::simd::threads;
 use ndarray::{Array1, ArrayView2, Axis};
 
@@ -83,14 +84,17 @@ impl From<Machine> for Machines {
     }
 }
 
-/// Solves the problem of a machine that is the only one.
+/// Solves the problem of a machine that is the only one, over these rows of the samples.
 pub(super) fn solve(
     settings: &Settings,
     problem: &DualProblem,
+    rows: &[usize],
     matrix: &KernelMatrix,
-    monitor: &dyn Monitor,
+    session: &Session,
 ) -> Result<Solution> {
-    monitor.machine(0, 1);
     let solver = settings.solver();
-    threads::call(matrix.work(), || solver.solve(problem, matrix, monitor))
+    threads::call(matrix.work(), || {
+        let mut kernel_rows = KernelRows::new(matrix);
+        session.solve(Place::ONLY, &solver, problem, rows, &mut kernel_rows)
+    })
 }

@@ -7,6 +7,7 @@ mod access;
 mod checks;
 mod detector;
 pub(crate) mod expansion;
+mod incremental;
 mod linear;
 mod machine;
 mod multiclass;
@@ -14,11 +15,13 @@ mod nu_svc;
 mod nu_svr;
 mod one_class;
 mod score;
+mod session;
 mod svc;
 mod svdd;
 mod svr;
 
 pub use expansion::{Expansion, coefficients_by_machine};
+pub use incremental::Incremental;
 #[cfg(feature = "persist")]
 pub(crate) use linear::LinearMachine;
 #[cfg(feature = "python")]
@@ -33,6 +36,8 @@ pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
 pub use one_class::{OneClassModel, OneClassSvm};
 pub use score::balanced_weights;
+#[cfg(feature = "python")]
+pub(crate) use session::{Past, Place, Session, Strategy};
 pub use svc::{Svc, SvcModel};
 #[cfg(feature = "persist")]
 pub(crate) use svdd::Sphere;

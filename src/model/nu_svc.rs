@@ -1,6 +1,8 @@
 //! NuSvc: the classifier whose parameter is the share of errors.
 
+use super::expansion::Kept;
 use super::multiclass::{Machines, Margin, Multiclass, Training};
+use super::session::Session;
 use super::settings::Settings;
 use super::svc::{Coded, SvcModel};
 use crate::data::Samples;
@@ -125,9 +127,21 @@ impl NuSvc {
         Error: From<X::Error>,
         L: Ord + Clone,
     {
-        let coded = Coded::new(x.try_into()?, labels, weights)?;
-        let machines = self.train(&coded.samples, &coded.labels, weights, monitor)?;
-        SvcModel::new(&self.kernel, coded, machines, self.multiclass.clone())
+        self.fit_samples(&x.try_into()?, labels, weights, &Session::watched(monitor))
+    }
+
+    pub(super) fn fit_samples<L: Ord + Clone>(
+        &self,
+        samples: &Samples,
+        labels: &[L],
+        weights: &[f64],
+        session: &Session,
+    ) -> Result<SvcModel<L>> {
+        let coded = Coded::new(samples, labels, weights)?;
+        let machines = self.train(samples, &coded.labels, weights, session)?;
+        let kept = Kept::new(&self.kernel, samples, &machines.support)?;
+        let multiclass = self.multiclass.clone();
+        SvcModel::of(&self.kernel, kept, coded.classes, machines, multiclass)
     }
 
     /// Trains the machines alone, on class numbers; rows of weight zero are left out.
@@ -136,11 +150,11 @@ impl NuSvc {
         samples: &Samples,
         labels: &[usize],
         weights: &[f64],
-        monitor: &dyn Monitor,
+        session: &Session,
     ) -> Result<Machines> {
         let margin = Margin::Nu(self.nu);
         let training = Training::new(&self.kernel, samples, labels, weights, margin);
-        let training = training.solver(self.settings.solver()).monitor(monitor);
+        let training = training.solver(self.settings.solver()).session(session);
         self.multiclass.fit(&training)
     }
 }

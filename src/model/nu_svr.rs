@@ -2,6 +2,7 @@
 
 use super::checks::{check_c, check_target, check_weights, rows_with_weight, take};
 use super::machine::{Machine, solve};
+use super::session::Session;
 use super::settings::Settings;
 use super::svr::SvrModel;
 use crate::data::Samples;
@@ -121,9 +122,18 @@ impl NuSvr {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let samples = x.try_into()?;
-        let (machine, epsilon) = self.train(&samples, target, weights, monitor)?;
-        SvrModel::new(&self.kernel, &samples, machine, epsilon)
+        self.fit_samples(&x.try_into()?, target, weights, &Session::watched(monitor))
+    }
+
+    pub(super) fn fit_samples(
+        &self,
+        samples: &Samples,
+        target: &[f64],
+        weights: &[f64],
+        session: &Session,
+    ) -> Result<SvrModel> {
+        let (machine, epsilon) = self.train(samples, target, weights, session)?;
+        SvrModel::new(&self.kernel, samples, machine, epsilon)
     }
 
     /// Trains the machine alone, as [`Svr::train`](super::Svr::train), and returns the width of the tube
@@ -133,7 +143,7 @@ impl NuSvr {
         samples: &Samples,
         target: &[f64],
         weights: &[f64],
-        monitor: &dyn Monitor,
+        session: &Session,
     ) -> Result<(Machine, f64)> {
         check_c(self.c)?;
         check_target(samples, target)?;
@@ -142,8 +152,8 @@ impl NuSvr {
         let cost: Vec<f64> = rows.iter().map(|&row| self.c * weights[row]).collect();
         let problem = nu_svr(&take(target, &rows), &cost, self.nu)?;
         let both = [rows.as_slice(), &rows].concat();
-        let matrix = KernelMatrix::new(&self.kernel, samples, both)?;
-        let mut solution = solve(&self.settings, &problem, &matrix, monitor)?;
+        let matrix = KernelMatrix::new(&self.kernel, samples, both.clone())?;
+        let mut solution = solve(&self.settings, &problem, &both, &matrix, session)?;
         let below = solution.beta.split_off(rows.len());
         for (beta, below) in solution.beta.iter_mut().zip(below) {
             *beta += below;

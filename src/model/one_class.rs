@@ -5,6 +5,7 @@ use super::detector::Detector;
 use super::expansion::{Expansion, Kept};
 use super::machine::{Machine, solve};
 use super::score::one_row;
+use super::session::Session;
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
@@ -99,7 +100,7 @@ impl OneClassSvm {
     {
         let samples = x.try_into()?;
         let weights = vec![1.0; samples.rows()];
-        self.fit_samples(&samples, &weights, &Unwatched)
+        self.fit_samples(&samples, &weights, &Session::watched(&Unwatched))
     }
 
     /// Trains with `weights[i]` as the weight of row i, watched by a [`Monitor`]. Rows of weight
@@ -126,16 +127,16 @@ impl OneClassSvm {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        self.fit_samples(&x.try_into()?, weights, monitor)
+        self.fit_samples(&x.try_into()?, weights, &Session::watched(monitor))
     }
 
-    fn fit_samples(
+    pub(super) fn fit_samples(
         &self,
         samples: &Samples,
         weights: &[f64],
-        monitor: &dyn Monitor,
+        session: &Session,
     ) -> Result<OneClassModel> {
-        let machine = self.train(samples, weights, monitor)?;
+        let machine = self.train(samples, weights, session)?;
         let kept = Kept::new(&self.kernel, samples, &machine.support)?;
         OneClassModel::of(&self.kernel, kept, machine)
     }
@@ -145,13 +146,13 @@ impl OneClassSvm {
         &self,
         samples: &Samples,
         weights: &[f64],
-        monitor: &dyn Monitor,
+        session: &Session,
     ) -> Result<Machine> {
         check_weights(samples, weights)?;
         let rows = rows_with_weight(weights)?;
         let problem = one_class(&take(weights, &rows), self.nu, self.loss)?;
         let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
-        let solution = solve(&self.settings, &problem, &matrix, monitor)?;
+        let solution = solve(&self.settings, &problem, &rows, &matrix, session)?;
         let mut machine = Machine::new(&rows, solution);
         let tolerance = self.settings.solver().stop().tolerance;
         let size = machine.intercept.abs();

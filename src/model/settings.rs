@@ -30,6 +30,11 @@ impl Settings {
 macro_rules! solver_settings {
     ($type:ident, $fit:literal, $report:literal) => {
         impl $type {
+            /// Returns the kernel.
+            pub(super) fn own_kernel(&self) -> &Kernel {
+                &self.kernel
+            }
+
             /// Sets the gap at which to stop.
             ///
             /// ```

@@ -4,6 +4,7 @@ use super::checks::{check_lengths, check_weights};
 use super::expansion::{Coefficients, Expansion, Kept, coefficients_by_machine};
 use super::multiclass::{Machines, Margin, Multiclass, Training};
 use super::score::{accuracy, one_row, weights_of_features};
+use super::session::Session;
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
@@ -191,9 +192,21 @@ impl Svc {
         Error: From<X::Error>,
         L: Ord + Clone,
     {
-        let coded = Coded::new(x.try_into()?, labels, weights)?;
-        let machines = self.train(&coded.samples, &coded.labels, weights, monitor)?;
-        SvcModel::new(&self.kernel, coded, machines, self.multiclass.clone())
+        self.fit_samples(&x.try_into()?, labels, weights, &Session::watched(monitor))
+    }
+
+    pub(super) fn fit_samples<L: Ord + Clone>(
+        &self,
+        samples: &Samples,
+        labels: &[L],
+        weights: &[f64],
+        session: &Session,
+    ) -> Result<SvcModel<L>> {
+        let coded = Coded::new(samples, labels, weights)?;
+        let machines = self.train(samples, &coded.labels, weights, session)?;
+        let kept = Kept::new(&self.kernel, samples, &machines.support)?;
+        let multiclass = self.multiclass.clone();
+        SvcModel::of(&self.kernel, kept, coded.classes, machines, multiclass)
     }
 
     /// Trains the machines alone, on class numbers; `weights[i]` times C is the cost of row i, and rows
@@ -203,7 +216,7 @@ impl Svc {
         samples: &Samples,
         labels: &[usize],
         weights: &[f64],
-        monitor: &dyn Monitor,
+        session: &Session,
     ) -> Result<Machines> {
         if self.c.is_nan() || self.c <= 0.0 {
             return Err(Error::parameter("C", "positive", self.c));
@@ -222,7 +235,7 @@ impl Svc {
         };
         let training = Training::new(&self.kernel, samples, labels, &cost, margin)
             .solver(self.settings.solver())
-            .monitor(monitor);
+            .session(session);
         self.multiclass.fit(&match &self.start {
             Some(start) => training.start(start),
             None => training,
@@ -230,9 +243,8 @@ impl Svc {
     }
 }
 
-/// Samples with class numbers in place of their labels.
+/// Class numbers in place of labels.
 pub(super) struct Coded<L> {
-    pub samples: Samples,
     pub labels: Vec<usize>,
     /// The label of each number, in order.
     pub classes: Vec<L>,
@@ -243,9 +255,9 @@ impl<L: Ord + Clone> Coded<L> {
     ///
     /// # Errors
     /// If lengths differ, or a weight is negative or not finite.
-    pub fn new(samples: Samples, labels: &[L], weights: &[f64]) -> Result<Self> {
-        check_lengths(&samples, &[("y", labels.len())])?;
-        check_weights(&samples, weights)?;
+    pub fn new(samples: &Samples, labels: &[L], weights: &[f64]) -> Result<Self> {
+        check_lengths(samples, &[("y", labels.len())])?;
+        check_weights(samples, weights)?;
         let kept = (0..labels.len()).filter(|&i| weights[i] > 0.0);
         let mut classes: Vec<L> = kept.map(|i| labels[i].clone()).collect();
         classes.sort();
@@ -254,7 +266,6 @@ impl<L: Ord + Clone> Coded<L> {
         let number = |label| classes.binary_search(label).unwrap_or(0);
         Ok(Coded {
             labels: labels.iter().map(number).collect(),
-            samples,
             classes,
         })
     }
@@ -283,16 +294,6 @@ expansion_access!(
 );
 
 impl<L> SvcModel<L> {
-    pub(super) fn new(
-        kernel: &Kernel,
-        coded: Coded<L>,
-        machines: Machines,
-        multiclass: Multiclass,
-    ) -> Result<Self> {
-        let kept = Kept::new(kernel, &coded.samples, &machines.support)?;
-        Self::of(kernel, kept, coded.classes, machines, multiclass)
-    }
-
     /// Makes a model of its parts.
     ///
     /// # Errors

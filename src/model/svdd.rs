@@ -5,6 +5,7 @@ use super::detector::Detector;
 use super::expansion::{Expansion, Kept};
 use super::machine::{Machine, solve};
 use super::score::one_row;
+use super::session::Session;
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result, unless_stopped};
@@ -99,7 +100,7 @@ impl Svdd {
     {
         let samples = x.try_into()?;
         let weights = vec![1.0; samples.rows()];
-        self.fit_samples(&samples, &weights, &Unwatched)
+        self.fit_samples(&samples, &weights, &Session::watched(&Unwatched))
     }
 
     /// Trains with `weights[i]` as the weight of row i, watched by a [`Monitor`]. Rows of weight
@@ -121,16 +122,16 @@ impl Svdd {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        self.fit_samples(&x.try_into()?, weights, monitor)
+        self.fit_samples(&x.try_into()?, weights, &Session::watched(monitor))
     }
 
-    fn fit_samples(
+    pub(super) fn fit_samples(
         &self,
         samples: &Samples,
         weights: &[f64],
-        monitor: &dyn Monitor,
+        session: &Session,
     ) -> Result<SvddModel> {
-        let sphere = self.train(samples, weights, monitor)?;
+        let sphere = self.train(samples, weights, session)?;
         let kept = Kept::new(&self.kernel, samples, &sphere.machine.support)?;
         SvddModel::of(&self.kernel, kept, sphere)
     }
@@ -140,7 +141,7 @@ impl Svdd {
         &self,
         samples: &Samples,
         weights: &[f64],
-        monitor: &dyn Monitor,
+        session: &Session,
     ) -> Result<Sphere> {
         check_weights(samples, weights)?;
         let rows = rows_with_weight(weights)?;
@@ -153,7 +154,7 @@ impl Svdd {
             tolerance: Some(tolerance_of_sphere(tolerance, self.nu, total)),
             ..self.settings.clone()
         };
-        let mut solution = solve(&settings, &problem, &matrix, monitor)?;
+        let mut solution = solve(&settings, &problem, &rows, &matrix, session)?;
         let squared_norm = squared_norm(&matrix, &solution.beta)?;
         let gap = solution.report.gap;
         let squared_radius = squared_radius(solution.intercept, squared_norm, gap, tolerance);

@@ -7,6 +7,7 @@ use super::expansion::{Coefficients, Expansion, Kept};
 use super::machine::{Machine, solve};
 use super::multiclass::{Machines, Multiclass, assemble};
 use super::score::{one_row, r_squared, weights_of_features};
+use super::session::{Place, Session, Strategy};
 use super::settings::Settings;
 use crate::data::Samples;
 use crate::error::{Error, Result};
@@ -170,11 +171,20 @@ impl Svr {
         X: TryInto<Samples>,
         Error: From<X::Error>,
     {
-        let samples = x.try_into()?;
-        check_target(&samples, target)?;
-        check_weights(&samples, weights)?;
-        let machine = self.train(&samples, target, weights, monitor)?;
-        SvrModel::new(&self.kernel, &samples, machine, self.epsilon)
+        self.fit_samples(&x.try_into()?, target, weights, &Session::watched(monitor))
+    }
+
+    pub(super) fn fit_samples(
+        &self,
+        samples: &Samples,
+        target: &[f64],
+        weights: &[f64],
+        session: &Session,
+    ) -> Result<SvrModel> {
+        check_target(samples, target)?;
+        check_weights(samples, weights)?;
+        let machine = self.train(samples, target, weights, session)?;
+        SvrModel::new(&self.kernel, samples, machine, self.epsilon)
     }
 
     /// Trains a machine for every column of `targets`; the kernel values are shared.
@@ -206,7 +216,8 @@ impl Svr {
         let samples = x.try_into()?;
         check_lengths(&samples, &[("y", targets.nrows())])?;
         check_weights(&samples, weights)?;
-        let machines = self.train_columns(&samples, targets, weights, monitor)?;
+        let session = Session::watched(monitor);
+        let machines = self.train_columns(&samples, targets, weights, &session)?;
         SvrColumns::new(&self.kernel, &samples, machines)
     }
 
@@ -217,14 +228,14 @@ impl Svr {
         samples: &Samples,
         target: &[f64],
         weights: &[f64],
-        monitor: &dyn Monitor,
+        session: &Session,
     ) -> Result<Machine> {
         check_target(samples, target)?;
         let (rows, cost) = self.check(samples, weights)?;
         let target = take(target, &rows);
         let problem = svr(&target, &cost, self.epsilon, self.loss, self.intercept);
         let matrix = KernelMatrix::new(&self.kernel, samples, rows.clone())?;
-        let solution = solve(&self.settings, &problem, &matrix, monitor)?;
+        let solution = solve(&self.settings, &problem, &rows, &matrix, session)?;
         Ok(Machine::new(&rows, solution))
     }
 
@@ -234,7 +245,7 @@ impl Svr {
         samples: &Samples,
         targets: ArrayView2<f64>,
         weights: &[f64],
-        monitor: &dyn Monitor,
+        session: &Session,
     ) -> Result<Machines> {
         let started = Instant::now();
         let columns = targets.ncols();
@@ -252,11 +263,15 @@ impl Svr {
         let solve_all = || {
             let mut kernel_rows = KernelRows::new(&matrix);
             let solve = |(column, target): (usize, &Vec<f64>)| {
-                monitor.machine(column, columns);
+                let place = Place {
+                    strategy: Strategy::Columns,
+                    machine: column,
+                    of: columns,
+                };
                 let target = take(target, &rows);
                 let problem = svr(&target, &cost, self.epsilon, self.loss, self.intercept);
                 let solver = self.settings.solver().since(started);
-                solver.solve_on(&problem, &mut kernel_rows, monitor)
+                session.solve(place, &solver, &problem, &rows, &mut kernel_rows)
             };
             targets.iter().enumerate().map(solve).collect::<Result<_>>()
         };

@@ -1,11 +1,13 @@
 //! What a fit gives back. Arrays are handed over, not copied.
 
 use super::arrays::int32;
+use super::past::PyPast;
 use super::run;
-use crate::model::{Machine, Machines};
+use crate::model::{Machine, Machines, Past};
 use crate::qp::{Epoch, Report};
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
 
 #[pyclass(name = "Report", module = "mercer._core", frozen)]
@@ -111,9 +113,23 @@ pub(super) struct PyFit {
     epsilon: Option<f64>,
     squared_radius: Option<f64>,
     diagonal: Option<f64>,
+    /// What the next fit may start from, if that was asked for.
+    past: Option<Py<PyPast>>,
+    /// What a signal handler or a callback has raised: this is how far the fit had come.
+    raised: Option<Py<PyBaseException>>,
 }
 
 impl PyFit {
+    /// Adds what the next fit may start from, and what was raised meanwhile.
+    pub fn stopped(self, py: Python, past: Option<Past>, raised: Option<PyErr>) -> PyResult<Self> {
+        let past = past.map(|past| Py::new(py, PyPast(past)));
+        Ok(PyFit {
+            past: past.transpose()?,
+            raised: raised.map(|raised| raised.into_value(py)),
+            ..self
+        })
+    }
+
     pub fn new(py: Python, trained: Trained) -> PyResult<Self> {
         let machines = trained.machines;
         let reports = machines.reports.into_iter();
@@ -132,6 +148,8 @@ impl PyFit {
             epsilon: trained.epsilon,
             squared_radius: trained.squared_radius,
             diagonal: trained.diagonal,
+            past: None,
+            raised: None,
         })
     }
 }

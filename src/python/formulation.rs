@@ -5,6 +5,7 @@ use super::dual::PyDualProblem;
 use super::expansion::multiclass_of;
 use super::fit::{PyFit, Trained};
 use super::kernel::PyKernel;
+use super::past::PyPast;
 use super::run;
 use super::samples::PySamples;
 use super::settings::PySettings;
@@ -15,8 +16,8 @@ use crate::formulation::{
     squared_radius, svc, svdd, svr, tolerance_of_sphere,
 };
 use crate::kernel::Kernel;
-use crate::model::{Margin, Multiclass, NuSvc, NuSvr, OneClassSvm, Svc, Svdd, Svr};
-use crate::qp::{Constraint, DualProblem, Monitor, Solver};
+use crate::model::{Margin, Multiclass, NuSvc, NuSvr, OneClassSvm, Session, Svc, Svdd, Svr};
+use crate::qp::{Constraint, DualProblem, Solver};
 use crate::search;
 use ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -128,19 +129,19 @@ impl Formulation {
         kernel: Kernel,
         rows: &Rows,
         solver: Solver,
-        monitor: &dyn Monitor,
+        session: &Session,
     ) -> Result<Trained> {
         let (samples, weight) = (rows.samples, rows.weight.as_slice());
         let (labels, values) = (rows.target.labels(), rows.target.values());
         Ok(match self {
             Formulation::Svc(parameters) => {
                 let machine = parameters.machine(kernel).solver(solver);
-                machine.train(samples, labels, weight, monitor)?.into()
+                machine.train(samples, labels, weight, session)?.into()
             }
             Formulation::NuSvc { nu, multiclass } => {
                 let machine = NuSvc::new(kernel).nu(*nu).multiclass(multiclass.clone());
                 let machine = machine.solver(solver);
-                machine.train(samples, labels, weight, monitor)?.into()
+                machine.train(samples, labels, weight, session)?.into()
             }
             Formulation::Svr {
                 epsilon,
@@ -152,15 +153,15 @@ impl Formulation {
                 match &rows.target {
                     Target::Columns(columns) => {
                         let columns = columns.view();
-                        let machines = machine.train_columns(samples, columns, weight, monitor)?;
+                        let machines = machine.train_columns(samples, columns, weight, session)?;
                         machines.into()
                     }
-                    _ => machine.train(samples, values, weight, monitor)?.into(),
+                    _ => machine.train(samples, values, weight, session)?.into(),
                 }
             }
             Formulation::NuSvr { nu } => {
                 let machine = NuSvr::new(kernel).nu(*nu).solver(solver);
-                let (machine, epsilon) = machine.train(samples, values, weight, monitor)?;
+                let (machine, epsilon) = machine.train(samples, values, weight, session)?;
                 Trained {
                     epsilon: Some(epsilon),
                     ..machine.into()
@@ -168,11 +169,11 @@ impl Formulation {
             }
             Formulation::OneClass { nu, loss } => {
                 let machine = OneClassSvm::new(kernel).nu(*nu).loss(*loss).solver(solver);
-                machine.train(samples, weight, monitor)?.into()
+                machine.train(samples, weight, session)?.into()
             }
             Formulation::Svdd { nu, loss } => {
                 let machine = Svdd::new(kernel).nu(*nu).loss(*loss).solver(solver);
-                let sphere = machine.train(samples, weight, monitor)?;
+                let sphere = machine.train(samples, weight, session)?;
                 Trained {
                     squared_radius: Some(sphere.squared_radius),
                     diagonal: sphere.diagonal,
@@ -510,6 +511,8 @@ impl PyFormulation {
         Ok((beta, intercept, radius))
     }
 
+    #[pyo3(signature = (kernel, samples, target, weight, settings, past=None))]
+    #[allow(clippy::too_many_arguments)] // Python's
     fn fit(
         &self,
         py: Python,
@@ -518,6 +521,7 @@ impl PyFormulation {
         target: Option<&Bound<PyAny>>,
         weight: PyReadonlyArray1<f64>,
         settings: &PySettings,
+        past: Option<&PyPast>,
     ) -> PyResult<PyFit> {
         let samples = &*samples.0;
         let target = Target::of(target)?;
@@ -531,11 +535,17 @@ impl PyFormulation {
             target,
             weight,
         };
-        let trained = settings.run(py, &kernel.0, samples, |monitor| {
+        let train = |monitor: &run::Watch| {
+            let session = match past {
+                Some(PyPast(past)) => Session::from(monitor, past),
+                None => Session::watched(monitor),
+            };
             let solver = settings.solver;
-            self.0.train(kernel.0.clone(), &rows, solver, monitor)
-        })?;
-        PyFit::new(py, trained)
+            let trained = self.0.train(kernel.0.clone(), &rows, solver, &session)?;
+            Ok((trained, session.into_past()))
+        };
+        let ((trained, past), raised) = settings.run_stoppable(py, &kernel.0, samples, 1, train)?;
+        PyFit::new(py, trained)?.stopped(py, past, raised)
     }
 }
 

@@ -15,7 +15,7 @@
 //! | `mercer` | Mercer's condition and features |
 //! | `bayes` | Bayesian machines |
 //! | `leave_one_out` | leaving rows out, one after another |
-//! | `fit` | what a fit gives back |
+//! | `fit`, `past` | what a fit gives back, and leaves for the next |
 //! | `expansion` | predictions, and how values become classes |
 //! | `search` | many fits at once |
 //! | `sequences` | sequences and their kernels |
@@ -34,6 +34,7 @@ mod kernel;
 mod leave_one_out;
 mod linear;
 mod mercer;
+mod past;
 mod persist;
 mod reserve;
 mod run;
@@ -91,9 +92,11 @@ mod _core {
     #[pymodule_export]
     use super::mercer::{mercer_condition, mercer_features};
     #[pymodule_export]
+    use super::past::PyPast;
+    #[pymodule_export]
     use super::persist::{read_model, saved_attributes, write_model};
     #[pymodule_export]
-    use super::run::available_threads;
+    use super::run::{PyProgress, available_threads};
     #[pymodule_export]
     use super::samples::{PySamples, is_finite};
     #[pymodule_export]

@@ -4,6 +4,10 @@
 //! Any other runs on a pool that it has for itself, and the calling thread waits: it looks for
 //! signals, tells the progress, and calls Python functions for the workers
 //! ([`threads::on_caller`]). A call inside such a function is a call like any other.
+//!
+//! A signal handler or a progress function that raises makes the work stop, and so does a progress
+//! function that returns True. What the work has found until then is not lost: [`stoppable`] returns it
+//! beside the exception.
 
 use super::reserve::Reserve;
 use crate::error::Error;
@@ -61,7 +65,21 @@ pub(super) struct Watch {
 struct Last {
     machine: usize,
     machines: usize,
+    done: usize,
     progress: Option<Progress>,
+}
+
+/// How far a call is, as Python is told.
+#[pyclass(name = "Progress", module = "mercer._core", frozen, get_all)]
+pub(super) struct PyProgress {
+    machine: usize,
+    machines: usize,
+    done: usize,
+    iteration: u64,
+    gap: f64,
+    objective: f64,
+    support_vectors: usize,
+    seconds: f64,
 }
 
 impl Watch {
@@ -107,33 +125,44 @@ impl Watch {
         py.check_signals()?;
         let last = *locked(&self.last);
         let looks = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
-        if let (Some(function), Some(now)) = (&self.progress, last.progress)
+        if let Some(function) = &self.progress
             && looks.is_multiple_of(POLLS_PER_PROGRESS)
         {
-            let (machine, machines) = (last.machine, last.machines);
-            function.call1(
-                py,
-                (machine, machines, now.iterations, now.gap, now.seconds),
-            )?;
+            // Nothing is known before the first step.
+            let now = last.progress;
+            let now = now.unwrap_or_else(|| Progress::new(0, f64::INFINITY, 0, 0.0));
+            let told = PyProgress {
+                machine: last.machine,
+                machines: last.machines,
+                done: last.done,
+                iteration: now.iterations,
+                gap: now.gap,
+                objective: now.objective,
+                support_vectors: now.support,
+                seconds: self.started.elapsed().as_secs_f64(),
+            };
+            if function.call1(py, (told,))?.is_truthy(py)? {
+                self.stop.store(true, Ordering::Relaxed);
+            }
         }
         Ok(())
     }
 
-    /// Returns the result of the work, unless something else is to be raised.
-    fn finish<R>(self, result: std::result::Result<R, Failure>) -> PyResult<R> {
-        if let Some(error) = locked(&self.raised).take() {
-            return Err(error);
-        }
+    /// Returns the result of the work, and what is to be raised nevertheless.
+    fn finish<R>(self, result: std::result::Result<R, Failure>) -> PyResult<(R, Option<PyErr>)> {
+        let raised = locked(&self.raised).take();
         let spent = self.reserve.is_spent();
         drop(self.reserve); // so that there is memory for what is returned
-        match result {
-            Err(Failure::Forked) => Err(PyRuntimeError::new_err(
+        match (result, raised) {
+            (Ok(result), Some(raised)) if !spent => Ok((result, Some(raised))),
+            (_, Some(raised)) => Err(raised),
+            (Err(Failure::Forked), None) => Err(PyRuntimeError::new_err(
                 "this process was forked by a function that a call of its parent was waiting for: \
                  it cannot go on with that call",
             )),
             _ if spent => Err(Error::Exhausted.into()),
-            Ok(result) => Ok(result),
-            Err(Failure::Panicked) => Err(PyRuntimeError::new_err(
+            (Ok(result), None) => Ok((result, None)),
+            (Err(Failure::Panicked), None) => Err(PyRuntimeError::new_err(
                 "internal error: the core panicked; please report it",
             )),
         }
@@ -151,6 +180,10 @@ impl Monitor for Watch {
         (last.machine, last.machines) = (index, of);
     }
 
+    fn done(&self, _index: usize, _of: usize) {
+        locked(&self.last).done += 1;
+    }
+
     fn progress(&self, progress: &Progress) {
         locked(&self.last).progress = Some(*progress);
     }
@@ -164,6 +197,19 @@ pub(super) fn interruptible<R: Send>(
     progress: Option<Py<PyAny>>,
     work: impl FnOnce(&Watch) -> R + Send,
 ) -> PyResult<R> {
+    match stoppable(py, scale, progress, work)? {
+        (result, None) => Ok(result),
+        (_, Some(raised)) => Err(raised),
+    }
+}
+
+/// Does the same, and returns what the work has found by the time it was stopped, with the exception.
+pub(super) fn stoppable<R: Send>(
+    py: Python,
+    scale: Scale,
+    progress: Option<Py<PyAny>>,
+    work: impl FnOnce(&Watch) -> R + Send,
+) -> PyResult<(R, Option<PyErr>)> {
     if scale.n_threads == 0 {
         return Err(PyValueError::new_err("n_jobs must not be 0"));
     }

@@ -101,6 +101,21 @@ impl PySettings {
         fits: usize,
         fit: impl FnOnce(&run::Watch) -> crate::Result<R> + Send,
     ) -> PyResult<R> {
+        match self.run_stoppable(py, kernel, samples, fits, fit)? {
+            (result, None) => Ok(result),
+            (_, Some(raised)) => Err(raised),
+        }
+    }
+
+    /// Does the same, and returns what a fit has found by the time it was stopped, with the exception.
+    pub fn run_stoppable<R: Send>(
+        &self,
+        py: Python,
+        kernel: &Kernel,
+        samples: &Samples,
+        fits: usize,
+        fit: impl FnOnce(&run::Watch) -> crate::Result<R> + Send,
+    ) -> PyResult<(R, Option<PyErr>)> {
         let progress = self
             .progress
             .as_ref()
@@ -116,11 +131,14 @@ impl PySettings {
             },
         };
         let started = Instant::now();
-        let result = run::interruptible(py, scale, progress, fit)?;
+        let (result, raised) = run::stoppable(py, scale, progress, fit)?;
         if started.elapsed() > LONG {
             py.detach(return_memory);
         }
-        Ok(result?)
+        match (result, raised) {
+            (Err(_), Some(raised)) => Err(raised),
+            (result, raised) => Ok((result?, raised)),
+        }
     }
 }
 

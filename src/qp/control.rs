@@ -107,6 +107,10 @@ pub struct Progress {
     pub active: usize,
     /// Time since the start.
     pub seconds: f64,
+    /// The objective now, an estimate while variables are shrunk away; NaN where nobody knows.
+    pub objective: f64,
+    /// Coefficients that are not zero.
+    pub support: usize,
 }
 
 impl Progress {
@@ -122,6 +126,22 @@ impl Progress {
             gap,
             active,
             seconds,
+            objective: f64::NAN,
+            support: 0,
+        }
+    }
+
+    /// Adds the objective and how many coefficients are not zero.
+    ///
+    /// ```
+    /// let progress = mercer::qp::Progress::new(10, 0.5, 100, 0.1).point(-3.0, 7);
+    /// assert_eq!((progress.objective, progress.support), (-3.0, 7));
+    /// ```
+    pub fn point(self, objective: f64, support: usize) -> Self {
+        Progress {
+            objective,
+            support,
+            ..self
         }
     }
 }
@@ -177,6 +197,24 @@ pub trait Monitor: Sync {
     /// # Ok::<(), mercer::Error>(())
     /// ```
     fn machine(&self, _index: usize, _of: usize) {}
+    /// Told when one of several machines is done.
+    ///
+    /// ```
+    /// use mercer::{Kernel, Svc, qp::Monitor};
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// struct Count(AtomicUsize);
+    /// impl Monitor for Count {
+    ///     fn done(&self, _index: usize, _of: usize) {
+    ///         self.0.fetch_add(1, Ordering::Relaxed);
+    ///     }
+    /// }
+    /// let x = ndarray::array![[0.0], [1.0], [2.0]];
+    /// let count = Count(AtomicUsize::new(0));
+    /// Svc::new(Kernel::linear()).fit_weighted(x.view(), &[0, 1, 2], &[1.0; 3], &count)?;
+    /// assert_eq!(count.0.into_inner(), 3);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    fn done(&self, _index: usize, _of: usize) {}
     /// Told about ten times a second.
     ///
     /// ```
@@ -262,13 +300,21 @@ impl<'a> Control<'a> {
         }
     }
 
-    /// Tells the monitor about the progress, if it is time to.
-    pub fn tell(&self, iterations: u64, gap: f64, active: usize) {
+    /// Tells the monitor about the progress, if it is time to. `point` has the objective and how many
+    /// coefficients are not zero.
+    pub fn tell(
+        &self,
+        iterations: u64,
+        gap: f64,
+        active: usize,
+        point: impl FnOnce() -> (f64, usize),
+    ) {
         let seconds = self.started.elapsed().as_secs_f64();
         let tenth = (seconds * 10.0) as u64;
         if self.told.swap(tenth, Ordering::Relaxed) != tenth {
+            let (objective, support) = point();
             let progress = Progress::new(iterations, gap, active, seconds);
-            self.monitor.progress(&progress);
+            self.monitor.progress(&progress.point(objective, support));
         }
     }
 }

@@ -15,7 +15,7 @@
 use super::confirm::estimated_noise;
 use super::problem::DualProblem;
 use super::task::{DEVIATIONS, Task};
-use crate::matrix::{CachedRows, Precision, Traffic};
+use crate::matrix::{CachedRows, KernelMatrix, Precision, Traffic};
 
 /// Variables whose gradient lacks the changes of coefficients since some time: what these were, in the
 /// order of variables.
@@ -93,7 +93,12 @@ impl Doubt {
 
 /// Estimates the rounding of gradients just computed in f64.
 pub(super) fn rounding(task: Task, beta: &[f64]) -> f64 {
-    DEVIATIONS * estimated_noise::<f64>(task.matrix, beta)
+    rounding_of_product(task.matrix, beta)
+}
+
+/// Estimates the rounding of products with the matrix just computed in f64.
+pub(super) fn rounding_of_product(matrix: &KernelMatrix, beta: &[f64]) -> f64 {
+    DEVIATIONS * estimated_noise::<f64>(matrix, beta)
 }
 
 /// Adds to bounds what gradients lack.

@@ -170,14 +170,14 @@ pub(super) fn solve<M: Method>(
 }
 
 /// Solves a problem, with the part of the kernel in its gradient coming from an image where that is
-/// known. Returns the image of the solution too, unless the matrix was replaced.
+/// known. Returns the image of the solution too, which is a guide only if the matrix was replaced.
 pub(super) fn solve_from<M: Method>(
     method: &M,
     problem: &DualProblem,
     rows: &mut KernelRows,
     image: Option<Image>,
     monitor: &dyn Monitor,
-) -> Result<(Solution, Option<Image>)> {
+) -> Result<(Solution, Image)> {
     let matrix = rows.matrix();
     method.check(problem, matrix)?;
     problem.check(matrix.len())?;
@@ -194,8 +194,7 @@ pub(super) fn solve_from<M: Method>(
             control: &control,
             offsets: &[],
         };
-        let (solution, image) = climb(method, task, rows, image)?;
-        return Ok((solution, Some(image)));
+        return climb(method, task, rows, image.filter(Image::is_exact));
     };
     let sum: f64 = problem.start.iter().sum();
     let linear = problem.linear.iter().zip(&offsets);
@@ -211,8 +210,9 @@ pub(super) fn solve_from<M: Method>(
         control: &control,
         offsets: &offsets,
     };
-    let (solution, _) = climb(method, task, &mut KernelRows::new(&matrix), None)?;
-    Ok((solution, None))
+    let (solution, image) = climb(method, task, &mut KernelRows::new(&matrix), None)?;
+    let shift = task.shift(&solution.beta);
+    Ok((solution, image.shifted(&offsets, sum, shift)))
 }
 
 /// Climbs the ladder.
@@ -552,13 +552,15 @@ impl<'a, 'm> Ladder<'a, 'm> {
             intercepts,
         };
         // Of variables that were set aside the gradient is not known.
-        let duality_gap = match self.complete && state.stale.is_empty() {
+        let known = self.complete && state.stale.is_empty();
+        let duality_gap = match known {
             true => point.duality_gap(),
             false => f64::INFINITY,
         };
         let sum: f64 = task.problem.start.iter().sum();
         let squared_norm = point.squared_norm() + 2.0 * sum * shift;
         let intercepts = intercepts.map(|intercept| intercept - shift);
+        let errors = known.then_some(errors);
         let image = Image::of_gradient(task.problem, beta, gradient, errors);
         let solution = Solution {
             intercept: (intercepts[0] + intercepts[1]) / 2.0,

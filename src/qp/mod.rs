@@ -34,6 +34,7 @@
 //! | `settings`, `divergence`, `update` | what the solvers share |
 //! | `driver` | the way from `solve` to a solver: the ladder of precisions |
 //! | `face` | the minimum of the free variables, others meeting their bounds on the way |
+//! | `seed`, `image`, `footing` | a solution as the start of another problem: how, its product with the matrix, and whose variables are whose |
 //! | `nearby` | solutions of problems that differ little from one that is solved |
 //! | `smo` | [`Smo`]: sequential minimal optimisation in blocks |
 //! | `table` | [`TableProblem`]: the machines of all classes as one problem |
@@ -56,6 +57,7 @@ mod driver;
 mod duality;
 mod exact_sum;
 mod face;
+mod footing;
 mod image;
 mod interior;
 mod kkt;
@@ -65,6 +67,7 @@ mod part;
 mod phases;
 mod problem;
 mod report;
+mod seed;
 mod settings;
 mod smo;
 mod solver;
@@ -76,6 +79,7 @@ pub use adatron::{Adatron, LearningRule, Order};
 pub use chunking::Chunking;
 pub use control::{Monitor, Progress, StopRule, Unwatched};
 pub(crate) use duality::Charged;
+pub(crate) use footing::Footing;
 pub(crate) use image::Image;
 pub use interior::Interior;
 pub use kkt::Thresholds;
@@ -85,6 +89,7 @@ pub use part::Part;
 pub use phases::Phases;
 pub use problem::{Constraint, DualProblem};
 pub use report::{Algorithm, Epoch, Report, Solution, Status};
+pub(crate) use seed::{Origin, seed};
 pub use smo::{Selection, Smo};
 pub use solver::Solver;
 pub use table::TableProblem;

@@ -75,6 +75,12 @@ impl DualProblem {
         terms.sum::<f64>() + 0.5 * curvature * sum * sum
     }
 
+    /// Returns the objective, and how many coefficients are not zero.
+    pub(super) fn point(&self, beta: &[f64], gradient: &[f64]) -> (f64, usize) {
+        let support = beta.iter().filter(|beta| **beta != 0.0).count();
+        (self.objective(beta, gradient), support)
+    }
+
     /// Returns the sizes of the terms of the objective, added up: what its relative error refers to.
     pub(super) fn terms(&self, beta: &[f64], gradient: &[f64]) -> f64 {
         let sizes = beta.iter().enumerate().map(|(i, beta)| {

@@ -117,8 +117,8 @@ impl Solver {
         }
     }
 
-    /// Solves a problem from an image that is known, and returns that of the solution, unless the
-    /// matrix was replaced by another one.
+    /// Solves a problem from an image that is known, and returns that of the solution. One that is not
+    /// exact tells nothing, and is returned where the matrix was replaced by another one.
     ///
     /// # Errors
     /// As those of the solver.
@@ -128,10 +128,12 @@ impl Solver {
         rows: &mut KernelRows,
         image: Option<Image>,
         monitor: &dyn Monitor,
-    ) -> Result<(Solution, Option<Image>)> {
+    ) -> Result<(Solution, Image)> {
         match self {
             Solver::Chunking(chunking) => {
-                Ok((chunking.solve(problem, rows.matrix(), monitor)?, None))
+                let solution = chunking.solve(problem, rows.matrix(), monitor)?;
+                let image = Image::unknown(&solution.beta);
+                Ok((solution, image))
             }
             _ => driver::solve_from(self, problem, rows, image, monitor),
         }

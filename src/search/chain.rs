@@ -1,11 +1,10 @@
 //! Chain: fits one after another, each starting from the solution of the last.
 
 use super::fit::{Fit, Fitted, Formulation, Part};
-use super::seed::seed;
 use super::stage::{Places, Stage};
 use crate::error::{Result, unless_stopped};
 use crate::matrix::{KernelMatrix, KernelRows};
-use crate::qp::{DualProblem, Image, Monitor, Solution, Solver};
+use crate::qp::{Image, Monitor, Origin, Solution, Solver, seed};
 use ndarray::Array2;
 use std::time::Instant;
 
@@ -13,8 +12,7 @@ use std::time::Instant;
 #[derive(Clone)]
 struct Last {
     places: Places,
-    problem: DualProblem,
-    intercepts: [f64; 2],
+    origin: Origin,
     image: Image,
 }
 
@@ -112,24 +110,23 @@ impl<'a> Chain<'a> {
         places: &Places,
         matrix: &KernelMatrix,
         solver: Solver,
-    ) -> Result<(Solution, Option<Image>)> {
+    ) -> Result<(Solution, Image)> {
         let mut problem = places.put(part.problem());
         let mut image = None;
         if let Some(last) = self.last[machine].take()
             && last.places.rows == places.rows
         {
             let mut known = last.image;
-            if seed(&mut problem, &last.problem, last.intercepts, &mut known) {
+            if seed(&mut problem, &last.origin, &mut known) {
                 image = Some(known);
             }
         }
         let mut rows = KernelRows::new(matrix);
         let (solution, image) = solver.solve_from(&problem, &mut rows, image, self.monitor)?;
-        self.last[machine] = image.clone().map(|image| Last {
+        self.last[machine] = Some(Last {
             places: places.clone(),
-            problem,
-            intercepts: solution.intercepts,
-            image,
+            origin: Origin::of(&problem, solution.intercepts),
+            image: image.clone(),
         });
         Ok((solution, image))
     }
@@ -143,7 +140,7 @@ struct Asked<'a> {
     matrix: &'a KernelMatrix<'a>,
     /// The coefficients on the stage, and their image.
     beta: &'a [f64],
-    image: &'a Option<Image>,
+    image: &'a Image,
     /// The machine made of them.
     finished: &'a Solution,
 }
@@ -158,12 +155,10 @@ impl Asked<'_> {
         let mut values = vec![0.0; self.places.asked.len()];
         let mut open: Vec<(usize, u32)> = Vec::new();
         for (i, &at) in self.places.asked.iter().enumerate() {
-            let known = self.image.as_ref();
-            match known.map(|image| (image.values[at], image.errors[at])) {
-                Some((known, error)) if signs && value(known).abs() > scale * error => {
-                    values[i] = value(known);
-                }
-                _ => open.push((i, at as u32)),
+            let (known, error) = (self.image.values[at], self.image.errors[at]);
+            match signs && value(known).abs() > scale * error {
+                true => values[i] = value(known),
+                false => open.push((i, at as u32)),
             }
         }
         let stop = || monitor.stop();

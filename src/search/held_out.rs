@@ -9,13 +9,12 @@
 use super::chain::scale_of;
 use super::fit::{Fit, Fitted, Formulation, Part, Pose};
 use super::plan::{Plan, failure, side_by_side};
-use super::seed::seed;
 use super::stage::Places;
 use crate::error::{Error, Halt, Result};
 use crate::kernel::Kernel;
 use crate::matrix::{KernelMatrix, KernelRows, Shared};
 use crate::model::{Multiclass, pairs};
-use crate::qp::{DualProblem, Image, Monitor, Solution, Solver};
+use crate::qp::{Image, Monitor, Origin, Solution, Solver, seed};
 use crate::simd::threads;
 use ndarray::Array2;
 use std::time::Instant;
@@ -178,9 +177,8 @@ struct Series<'a> {
 
 /// The machine of all rows, from which those of the folds start.
 struct Full {
-    problem: DualProblem,
-    intercepts: [f64; 2],
-    image: Option<Image>,
+    origin: Origin,
+    image: Image,
 }
 
 impl Series<'_> {
@@ -192,8 +190,7 @@ impl Series<'_> {
         *solver.cache_bytes_mut() = Some(bytes);
         let (solution, image) = solver.solve_from(part.problem(), rows, None, self.monitor)?;
         let full = Full {
-            problem: part.problem().clone(),
-            intercepts: solution.intercepts,
+            origin: Origin::of(part.problem(), solution.intercepts),
             image,
         };
         let mut values = Vec::new();
@@ -223,16 +220,13 @@ impl Series<'_> {
         let (places, held) = Places::within(whole.rows(), part.rows(), held);
         let mut problem = places.put(part.problem());
         let mut image = full.image.clone();
-        if let Some(known) = &mut image
-            && !seed(&mut problem, &full.problem, full.intercepts, known)
-        {
-            image = None;
-        }
-        let (raw, image) = solver.solve_from(&problem, rows, image, self.monitor)?;
+        let possible = seed(&mut problem, &full.origin, &mut image);
+        let known = possible.then_some(image);
+        let (raw, image) = solver.solve_from(&problem, rows, known, self.monitor)?;
         let at: Vec<u32> = places.asked.iter().map(|&at| at as u32).collect();
-        let products = match image {
-            Some(image) => places.asked.iter().map(|&at| image.values[at]).collect(),
-            None => match rows
+        let products = match image.is_exact() {
+            true => places.asked.iter().map(|&at| image.values[at]).collect(),
+            false => match rows
                 .matrix()
                 .product(&raw.beta, &at, &|| self.monitor.stop())
             {

@@ -7,8 +7,7 @@
 //! |---|---|
 //! | `fit` | a fit: which machine, on which rows, and whose decision values are wanted |
 //! | `stage` | the whole kernel matrix; held-out rows are variables fixed at zero, whose decision value is (K beta)_i + b, so that nothing is left to predict |
-//! | `seed` | a solution as the start of another problem: bounds are kept as bounds, sums repaired |
-//! | `chain` | fits on the same rows one after another, from low costs to high |
+//! | `chain` | fits on the same rows one after another, from low costs to high, each from the solution of the last |
 //! | `plan` | chains side by side, kernel after kernel |
 //! | `score` | how well a fit does on held-out rows, as soon as it is done |
 //! | `held_out` | the solution for all rows, and the rows of K it needed, for all folds |
@@ -25,7 +24,6 @@ mod held_out;
 mod leave_one_out;
 mod plan;
 mod score;
-mod seed;
 mod sigmoid;
 mod span;
 mod stage;

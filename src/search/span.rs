@@ -17,13 +17,14 @@
 //! Vapnik, Chapelle: Bounds on error expectation for support vector machines, Neural Computation 12
 //! (2000).
 
-use super::seed::seed;
 use crate::data::Samples;
 use crate::error::{Error, Halt, Polled, Result, poll};
 use crate::formulation::Intercept;
 use crate::kernel::Kernel;
 use crate::matrix::{HeldRows, KernelMatrix, KernelRows, fair_share};
-use crate::qp::{Constraint, DualProblem, Image, Monitor, Solved, Solver, Start, Status, near};
+use crate::qp::{
+    Constraint, DualProblem, Image, Monitor, Origin, Solved, Solver, Start, Status, near, seed,
+};
 use crate::simd::threads;
 use rayon::prelude::*;
 
@@ -223,7 +224,8 @@ impl Near<'_> {
             values: self.products.clone(),
             errors: vec![self.tolerance; self.products.len()],
         };
-        if !seed(&mut problem, &self.problem, [0.0; 2], &mut image) {
+        let origin = Origin::of(&self.problem, [0.0; 2]);
+        if !seed(&mut problem, &origin, &mut image) {
             return Ok(f64::INFINITY);
         }
         let mut solver = Solver::default();

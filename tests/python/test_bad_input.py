@@ -62,6 +62,8 @@ BAD_PARAMETERS = {
     "random_state": ["seed", -1],
     "max_time": [0.0, -1.0, np.inf, np.nan, "1s"],
     "n_jobs": [0, 1.5, "all"],
+    "warm_start": [1, "yes", None],
+    "callback": [1, "print"],
 }
 
 

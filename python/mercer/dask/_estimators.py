@@ -368,7 +368,7 @@ class _Detector(Distributed):
         local: Any = self
         return local._check_rows(X), None
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
+    def _fit(self, X: Any, y: None, sample_weight: Any) -> None:
         local: Any = self
         self._fit_partitions(X, None, sample_weight)
         local.n_iter_ = local.report_.iterations

@@ -182,8 +182,8 @@ def _settings(job: Job, tol: float, threads: int, max_time: float | None) -> _co
     return _core.Settings(tol=tol, max_time=max_time, n_threads=threads, progress=watch, **settings)
 
 
-def _watch(worker: Any, key: Any) -> Callable[[int, int, int, float, float], None]:
-    def watch(machine: int, machines: int, steps: int, gap: float, seconds: float) -> None:
+def _watch(worker: Any, key: Any) -> Callable[[_core.Progress], None]:
+    def watch(progress: _core.Progress) -> None:
         task = worker.state.tasks.get(key)
         if task is None or task.state == "cancelled":
             raise RuntimeError("the fit was given up")

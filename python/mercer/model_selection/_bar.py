@@ -4,6 +4,8 @@ import math
 import sys
 from typing import TextIO
 
+from mercer import _core
+
 __all__ = ["SearchBar"]
 
 _WIDTH = 24
@@ -12,7 +14,7 @@ _WIDTH = 24
 class SearchBar:
     """Show how far a search is: one bar rewritten on a terminal, a line a second elsewhere.
 
-    An instance is the callback of the core, called about ten times a second.
+    Its method `told` is the callback of the core, called about ten times a second.
 
     Parameters
     ----------
@@ -35,6 +37,18 @@ class SearchBar:
         self._is_terminal = self._stream.isatty()
         self._width = 0
         self._next_line_at = 1.0
+
+    def told(self, progress: _core.Progress) -> None:
+        """Show what the core tells of a search: candidates for iterations, the best for the gap."""
+        if progress.machines == 0:  # none is done yet
+            return
+        self(
+            progress.machine,
+            progress.machines,
+            progress.iteration,
+            progress.gap,
+            progress.seconds,
+        )
 
     def __call__(self, done: int, fits: int, candidates: int, best: float, seconds: float) -> None:
         """Show how many fits and candidates are done, and the best mean score of these."""

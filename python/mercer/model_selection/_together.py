@@ -256,8 +256,11 @@ class _Work:
         try:
             candidate = clone(estimator).set_params(**clone(dict(parameters), safe=False))
             machine = machine_of(candidate)
-            if machine is None or asked_for(machine):
+            # Whoever has a callback wants to hear of each fit.
+            if machine is None or asked_for(machine) or machine.callback is not None:
                 return nothing
+            if hasattr(machine, "set_callbacks"):
+                machine.set_callbacks()  # which hear of the fit that finds the result
             kernel = machine._given_kernel()
             if not isinstance(kernel, Kernel) or kernel._of_sequences:
                 return nothing
@@ -415,7 +418,7 @@ def _train(
         formulation, kernel = request.problem.formulation, request.kernel._build()
         fits.append((formulation, kernel, target, cost, asked, request.settings))
     machine = first if n_jobs is None else clone(first).set_params(n_jobs=n_jobs)
-    settings = machine._settings(bar)
+    settings = machine._settings(None if bar is None else bar.told)
     expected = None if bar is None or trains_too else _expected(common, n_rows)
     found = _core.search(make_samples(rows), fits, settings, expected=expected)
     for entry, result in zip(common.entries, found, strict=True):

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -40,7 +40,9 @@ from mercer._params import (
 from mercer._threads import thread_count
 from mercer.kernels import Linear
 from mercer.kernels._kernel import Kernel
-from mercer.report import History, Report
+from mercer.report import History, Progress, Report
+from mercer.svm._callbacks import CallbackSupportMixin, Steps, with_callbacks
+from mercer.svm._going import GoingOn
 from mercer.svm._parameters import KernelParameters
 from mercer.svm._private import PrivateNames
 from mercer.svm._results import history_of, report_of
@@ -48,7 +50,8 @@ from mercer.svm._shared import FitLike, Request, desk
 from mercer.svm._sources import KernelFunction, KernelSource, Prediction, Training, source_of
 from mercer.svm._state import CoreForm, freeze, real_numbers, whole_numbers
 from mercer.svm._types import Matrix, Multiclass
-from mercer.svm._verbose import ProgressLine
+from mercer.svm._verbose import Shown, shown
+from mercer.svm._watch import Watchers
 
 if TYPE_CHECKING:
     from mercer.kernels import MercerCheck
@@ -85,8 +88,18 @@ class Problem:
     #: Attributes that are known beforehand, to be set when training has succeeded.
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
+    def over(self, keep: NDArray[np.intp], n_rows: int) -> "Problem":
+        """Return the same over more rows, of which only the rows `keep` count."""
+        cost = np.zeros(n_rows)
+        cost[keep] = self.cost
+        target: Any = None
+        if self.target is not None:
+            target = np.zeros((n_rows, *self.target.shape[1:]), dtype=self.target.dtype)
+            target[keep] = self.target
+        return replace(self, target=target, cost=cost)
 
-class BaseKernelMachine(PrivateNames, KernelParameters):
+
+class BaseKernelMachine(GoingOn, CallbackSupportMixin, PrivateNames, KernelParameters):
     """Base of the estimators, which declare parameters, pose the problem and name the results.
 
     A fitted state is one object, ``__dict__``. ``fit`` of a subclass calls `_refit`, which makes
@@ -159,6 +172,11 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
         check_integer("max_iter", self.max_iter, "-1 (no limit) or a non-negative integer", low=-1)
         if self.max_time is not None:
             check_positive("max_time", self.max_time, "None or a positive finite number of seconds")
+        check_bool("warm_start", self.warm_start)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(
+                f"callback must be None or a function of a Progress, got {self.callback!r}"
+            )
         self._settings(None)  # the core knows which eta is allowed
 
     def _cache_bytes(self) -> int | None:
@@ -171,7 +189,7 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
         megabytes = check_positive("cache_size", self.cache_size, allowed)
         return int(min(max(megabytes * 2**20, 1.0), 2.0**62))
 
-    def _settings(self, progress: ProgressLine | None) -> _core.Settings:
+    def _settings(self, progress: Callable[[_core.Progress], Any] | None) -> _core.Settings:
         """Return the parameters that say how to train."""
         return _core.Settings(
             solver=self.solver,
@@ -190,23 +208,50 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
 
     # States
 
-    def _refit(self: _Self, *data: Any) -> _Self:
-        """Train on what ``fit`` was given, and take over the new state in one step."""
+    def _refit(
+        self: _Self, *data: Any, gone: NDArray[np.int64] | None = None, names: Any = None
+    ) -> _Self:
+        """Train on what ``fit`` was given, and take over the new state in one step.
+
+        `data` are rows, targets and weights. The rows `gone`, which have no weight, are forgotten
+        afterwards. `names` are those of the features of rows that were checked before.
+        """
+        fitted = self._refit_watched(data, gone, names)
+        fitted._warn_unless_converged(data[0], stacklevel=4)
+        return self
+
+    @with_callbacks
+    def _refit_watched(
+        self: _Self, data: tuple[Any, ...], gone: NDArray[np.int64] | None, names: Any
+    ) -> _Self:
+        """Do so, with scikit-learn's callbacks told; return the machine with the new state."""
         if "_fit_form" in vars(self):
             self._fit_form.forget()  # which frees memory
         before = self._without_fit()
         other = self._with_state(dict(before))
+        other._before = vars(self).get("_fit_kept")
+        other._raised = None
+        other._steps = Steps(self, data)
         other._fit(*data)
+        if "_fit_kept" in vars(other):
+            other._keep(data[1], data[2])
+            if gone is not None:
+                other._forget(gone)
+        if names is not None:
+            other.feature_names_in_ = names
+        raised, steps, passing = other._raised, other._steps, ("_before", "_raised", "_steps")
         results = {
             name: value
             for name, value in vars(other).items()
-            if name not in before or value is not before[name]
+            if name not in passing and (name not in before or value is not before[name])
         }
         names = (*results, "_fit_names")
         # Parameters may have been set meanwhile.
         self.__dict__ = {**self._without_fit(), **results, "_fit_names": names}
-        other._warn_unless_converged(data[0], stacklevel=4)
-        return self
+        if raised is not None:
+            raise raised
+        steps.end(results)
+        return other
 
     def _fit(self, *data: Any) -> None:
         """Check what ``fit`` was given, train and set the attributes."""
@@ -286,20 +331,28 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
         if isinstance(kernel, Kernel):
             kernel = kernel._fitted_to(rows, weight)
         source = source_of(kernel)
-        progress = ProgressLine(type(self).__name__) if self.verbose else None
+        progress = shown(type(self).__name__, float(self.tol)) if self.verbose else None
+        watchers = self._watchers(progress)
         start = perf_counter()
         try:
-            settings = self._settings(progress)
+            settings = self._settings(Watchers(watchers) if watchers else None)
             shared = desk()
             given: Training | None = None
             fit: FitLike | None = None
             if shared is not None:
                 fit = shared.serve(Request(self, rows, keep, kernel, problem, settings))
             if fit is None:
+                past = None
+                if self.warm_start:
+                    # Rows go by the numbers that the user gives them.
+                    n_rows = length(X) or 0
+                    rows, problem, keep = X, problem.over(keep, n_rows), np.arange(n_rows)
+                    past = self._past_for(rows, kernel)
                 given = source.training(rows, settings, machines)
                 fit = problem.formulation.fit(
-                    given.kernel, given.samples, problem.target, problem.cost, settings
+                    given.kernel, given.samples, problem.target, problem.cost, settings, past
                 )
+            self._note_end(fit, X, kernel)
             self.report_ = report_of(fit, given, perf_counter() - start)
             if progress is not None:
                 progress.finish(self.report_)
@@ -339,13 +392,19 @@ class BaseKernelMachine(PrivateNames, KernelParameters):
             self.history_ = history_of(fit)
         self._set_results(fit)
 
+    def _watchers(self, progress: Shown | None) -> list[Callable[[Progress], Any]]:
+        """Return all that want to know how far a fit is."""
+        steps: Steps | None = vars(self).get("_steps")
+        told = (progress, self.callback, None if steps is None else steps.watcher)
+        return [watcher for watcher in told if watcher is not None]
+
     def _set_results(self, fit: FitLike) -> None:
         """Set the attributes that not all machines have."""
 
     def _warn_unless_converged(self, X: RowsLike, stacklevel: int) -> None:
         """Warn whoever is so many calls up the stack if the solver did not converge on `X`."""
         status = self.report_.status
-        if status in ("converged", "settled"):
+        if status in ("converged", "settled", "interrupted"):  # who stopped it knows of the last
             return
         if status in ("diverged", "precision"):
             message = self._limits_of_numbers(self._mercer_check(X))

@@ -19,6 +19,7 @@ from mercer._targets import check_labels
 from mercer.svm._available import available_if
 from mercer.svm._base import BaseKernelMachine, Problem
 from mercer.svm._docs import CLASSIFIER, documented
+from mercer.svm._going import Kept
 from mercer.svm._probability import Calibrating, asked_for
 from mercer.svm._results import margins_of
 from mercer.svm._shared import open_desk, recalled
@@ -161,6 +162,17 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
                 self.probA_, self.probB_ = map(freeze, calibrating.sigmoids)
         iterations = [machine.iterations for machine in self.report_]
         self.n_iter_ = np.minimum(iterations, np.iinfo(np.int32).max).astype(np.int32)
+
+    def _past_key(self) -> tuple[Any, ...]:
+        classes = tuple(self.classes_.tolist())
+        return (*super()._past_key(), classes, self._fit_multiclass)
+
+    def _check_without(self, kept: Kept, gone: NDArray[np.int64]) -> None:
+        left = np.delete(kept.y, gone)
+        if kept.sample_weight is not None:
+            left = left[np.delete(kept.sample_weight, gone) > 0.0]
+        if len(np.unique(left)) < 2:
+            raise ValueError("rows must leave rows of two classes at least, got all but one class")
 
     @property
     def margin_(self) -> float | NDArray[np.float64]:

@@ -13,7 +13,7 @@ from mercer._params import check_choice, check_nu
 from mercer.svm._base import BaseKernelMachine, Problem
 from mercer.svm._docs import MACHINE, documented
 from mercer.svm._state import one_number
-from mercer.svm._types import Gamma, KernelLike, Solver
+from mercer.svm._types import Callback, Gamma, KernelLike, Solver
 
 __all__ = ["BaseDetector"]
 
@@ -44,6 +44,8 @@ class BaseDetector(OutlierMixin, BaseKernelMachine):
         eta: float = 1.0,
         max_time: float | None = None,
         n_jobs: int | None = None,
+        warm_start: bool = False,
+        callback: Callback | None = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -60,6 +62,8 @@ class BaseDetector(OutlierMixin, BaseKernelMachine):
         self.eta = eta
         self.max_time = max_time
         self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.callback = callback
 
     @abstractmethod
     def _formulation(self, nu: float, squared: bool) -> _core.Formulation:
@@ -92,9 +96,9 @@ class BaseDetector(OutlierMixin, BaseKernelMachine):
         self : estimator
             The fitted estimator.
         """
-        return self._refit(X, sample_weight)
+        return self._refit(X, None, sample_weight)
 
-    def _fit(self, X: RowsLike, sample_weight: ArrayLike | None) -> None:
+    def _fit(self, X: RowsLike, y: None, sample_weight: ArrayLike | None) -> None:
         self._check_parameters()
         X = self._check_rows(X)
         keep, weight = weighted_rows(sample_weight, length(X) or 0)

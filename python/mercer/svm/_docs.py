@@ -44,6 +44,17 @@ max_time : float, default=None
 n_jobs : int, default=None
     Number of threads. None uses every available processor, but only one inside a joblib worker; -1
     uses every processor, and -2 all but one.
+warm_start : bool, default=False
+    Whether the next ``fit`` goes on from this one, and `add` and `remove` are possible. The
+    solution is that of a fit from nothing, to `tol`, after fewer iterations: parameters, targets
+    and weights may change, rows may be added at the end, and the fit before may have been stopped,
+    by a limit or by Ctrl-C, which leaves the model as far as it had come. With other rows, or other
+    classes, a fit starts from nothing. Takes the memory of a copy of `X`. A kernel that is not
+    positive semi-definite has many solutions, and another one may be found.
+callback : callable, default=None
+    Called about ten times a second with a `mercer.report.Progress`; True ends the fit, with a
+    `report_.status` of 'interrupted'. What it raises passes through. Either way the model is
+    usable, as far as it had come.
 fit_intercept : bool or 'penalized', default=True
     True for a constant b that costs nothing, False for b = 0. 'penalized' treats b as one more
     weight: b^2 / 2 is added to the objective, which is the same as adding 1 to the kernel.

@@ -20,7 +20,8 @@ from mercer._threads import thread_count
 from mercer.report import Report
 from mercer.svm._results import report_of
 from mercer.svm._types import Matrix
-from mercer.svm._verbose import ProgressLine
+from mercer.svm._verbose import shown
+from mercer.svm._watch import Watchers
 
 __all__ = ["BaseLinearMachine"]
 
@@ -94,7 +95,7 @@ class BaseLinearMachine(Estimator):
         epsilon: float | None = None,
     ) -> None:
         """Train on rows, all of which count, and set the attributes."""
-        progress = ProgressLine(type(self).__name__) if self.verbose else None
+        progress = shown(type(self).__name__, float(self.tol)) if self.verbose else None
         settings = _core.Settings(
             solver="smo",
             eta=1.0,
@@ -104,7 +105,7 @@ class BaseLinearMachine(Estimator):
             max_iter=int(self.max_iter),
             max_time=None,
             n_threads=thread_count(None),
-            progress=progress,
+            progress=Watchers([progress]) if progress is not None else None,
         )
         start = perf_counter()
         try:

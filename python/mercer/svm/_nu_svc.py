@@ -10,7 +10,7 @@ from mercer._params import check_nu
 from mercer.svm._base import Problem
 from mercer.svm._classifier import BaseClassifier
 from mercer.svm._docs import CLASSIFIER, documented
-from mercer.svm._types import ClassWeight, Gamma, KernelLike, Multiclass, RandomState
+from mercer.svm._types import Callback, ClassWeight, Gamma, KernelLike, Multiclass, RandomState
 
 __all__ = ["NuSVC"]
 
@@ -63,6 +63,8 @@ class NuSVC(BaseClassifier):
         2 / n_classes if all classes have the same weight.
     {max_time}
     {n_jobs}
+    {warm_start}
+    {callback}
 
     Attributes
     ----------
@@ -124,6 +126,8 @@ class NuSVC(BaseClassifier):
         multiclass: Multiclass = "ovo",
         max_time: float | None = None,
         n_jobs: int | None = None,
+        warm_start: bool = False,
+        callback: Callback | None = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -143,6 +147,8 @@ class NuSVC(BaseClassifier):
         self.multiclass = multiclass
         self.max_time = max_time
         self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.callback = callback
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -7,7 +7,7 @@ from mercer._params import check_nu
 from mercer.svm._docs import MACHINE, documented
 from mercer.svm._regressor import BaseRegressor
 from mercer.svm._shared import FitLike
-from mercer.svm._types import Gamma, KernelLike
+from mercer.svm._types import Callback, Gamma, KernelLike
 
 __all__ = ["NuSVR"]
 
@@ -46,6 +46,8 @@ class NuSVR(BaseRegressor):
     {max_iter}
     {max_time}
     {n_jobs}
+    {warm_start}
+    {callback}
 
     Attributes
     ----------
@@ -94,6 +96,8 @@ class NuSVR(BaseRegressor):
         max_iter: int = -1,
         max_time: float | None = None,
         n_jobs: int | None = None,
+        warm_start: bool = False,
+        callback: Callback | None = None,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -108,6 +112,8 @@ class NuSVR(BaseRegressor):
         self.max_iter = max_iter
         self.max_time = max_time
         self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.callback = callback
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -54,6 +54,8 @@ class OneClassSVM(BaseDetector):
     {eta}
     {max_time}
     {n_jobs}
+    {warm_start}
+    {callback}
 
     Attributes
     ----------

@@ -90,6 +90,15 @@ class KernelSource(ABC):
     def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
         """Return the training set with the rows `keep` only."""
 
+    def join(self, estimator: Any, rows: RowsLike, X: RowsLike) -> RowsLike:
+        """Return rows that were checked with more rows, which are checked, at their end."""
+        X = self.check(estimator, X, reset=False)
+        if sp.issparse(rows):
+            return sp.vstack([rows, sp.csr_array(X)], format="csr")
+        if isinstance(rows, np.ndarray):
+            return np.concatenate([rows, X])
+        return [*take_rows(rows, np.arange(length(rows) or 0)), *X]
+
     @abstractmethod
     def training(self, X: RowsLike, settings: Holding, machines: int) -> Training:
         """Return what the core needs for training so many machines on rows that were checked."""
@@ -220,6 +229,16 @@ class Precomputed(Given):
 
     def rows(self, X: RowsLike, keep: RowNumbers) -> RowsLike:
         return X[np.ix_(keep, keep)]
+
+    def join(self, estimator: Any, rows: RowsLike, X: RowsLike) -> RowsLike:
+        new = check_rows(X, "X")
+        n_rows, n_new = rows.shape[0], new.shape[0]
+        if sp.issparse(new) or new.shape[1] != n_rows + n_new:
+            raise ValueError(
+                f"X must have the kernel values of {n_new} new rows with all {n_rows + n_new} "
+                f"rows, old and new, got shape {new.shape}"
+            )
+        return np.block([[rows, new[:, :n_rows].T], [new]])
 
     def training(self, X: RowsLike, settings: Holding, machines: int) -> Training:
         # Looking at all values once more would take longer than reading those that are needed.

@@ -13,6 +13,7 @@ from mercer.svm._classifier import BaseClassifier
 from mercer.svm._docs import CLASSIFIER, documented
 from mercer.svm._tree import JOINT
 from mercer.svm._types import (
+    Callback,
     ClassifierSolver,
     ClassWeight,
     Gamma,
@@ -100,6 +101,8 @@ class SVC(BaseClassifier):
     {stop}
     {max_time}
     {n_jobs}
+    {warm_start}
+    {callback}
 
     Attributes
     ----------
@@ -247,6 +250,8 @@ class SVC(BaseClassifier):
         stop: Literal["gap", "margin"] = "gap",
         max_time: float | None = None,
         n_jobs: int | None = None,
+        warm_start: bool = False,
+        callback: Callback | None = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -273,6 +278,8 @@ class SVC(BaseClassifier):
         self.stop = stop
         self.max_time = max_time
         self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.callback = callback
 
     _knows_joint = True
     _solvers = ("smo", "interior", "adatron", "npa")

@@ -62,6 +62,8 @@ class SVDD(BaseDetector):
     {eta}
     {max_time}
     {n_jobs}
+    {warm_start}
+    {callback}
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from mercer._params import (
 )
 from mercer.svm._docs import MACHINE, documented
 from mercer.svm._regressor import BaseRegressor
-from mercer.svm._types import Gamma, KernelLike, Solver
+from mercer.svm._types import Callback, Gamma, KernelLike, Solver
 
 __all__ = ["SVR"]
 
@@ -82,6 +82,8 @@ class SVR(BaseRegressor):
     quantile : float, default=0.5
         The share q of values that the pinball loss wants below f, above 0 and below 1. The loss has
         no tube, so 0.5 is the median.
+    {warm_start}
+    {callback}
 
     Attributes
     ----------
@@ -147,6 +149,8 @@ class SVR(BaseRegressor):
         n_jobs: int | None = None,
         delta: float = 1.0,
         quantile: float = 0.5,
+        warm_start: bool = False,
+        callback: Callback | None = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -167,6 +171,8 @@ class SVR(BaseRegressor):
         self.n_jobs = n_jobs
         self.delta = delta
         self.quantile = quantile
+        self.warm_start = warm_start
+        self.callback = callback
 
     _several_targets = True
 

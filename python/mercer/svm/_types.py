@@ -1,6 +1,6 @@
 """What the parameters of several machines may be."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from mercer.kernels._gamma import Gamma
 from mercer.kernels._kernel import Kernel
+from mercer.report import Progress
 from mercer.svm._sources import KernelFunction
 
 __all__ = [
+    "Callback",
     "ClassWeight",
     "ClassifierSolver",
     "Gamma",
@@ -45,6 +47,9 @@ Solver: TypeAlias = Literal["smo", "interior", "adatron"]
 
 #: That of classifiers: hulls have corners.
 ClassifierSolver: TypeAlias = Literal["smo", "interior", "adatron", "npa"]
+
+#: What is told how far a fit is; True ends it.
+Callback: TypeAlias = Callable[[Progress], bool | None]
 
 #: Where random numbers come from.
 RandomState: TypeAlias = int | np.random.RandomState | None

@@ -98,14 +98,15 @@ impl LinearSvc {
         Error: From<X::Error>,
         L: Ord + Clone,
     {
-        let coded = Coded::new(x.try_into()?, labels, weights)?;
+        let samples = x.try_into()?;
+        let coded = Coded::new(&samples, labels, weights)?;
         let classes = coded.classes;
         if classes.len() < 2 {
             return Err(Error::TooFewClasses {
                 classes: classes.len(),
             });
         }
-        let (samples, cost, rows) = kept(coded.samples, self.c, weights)?;
+        let (samples, cost, rows) = kept(samples, self.c, weights)?;
         let labels: Vec<usize> = rows.iter().map(|&row| coded.labels[row]).collect();
         let training = LinearTraining {
             samples: &samples,

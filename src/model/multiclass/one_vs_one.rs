@@ -6,7 +6,8 @@ use super::nu::limits_of_pairs;
 use super::pairs::{pair, pairs, positive};
 use super::training::{Margin, Posed, Training, train_all};
 use crate::error::Result;
-use crate::matrix::{KernelMatrix, SMALL_PROBLEM, Shared};
+use crate::matrix::{KernelMatrix, KernelRows, SMALL_PROBLEM, Shared};
+use crate::model::session::{Place, Session, Strategy};
 use crate::qp::Solution;
 use ndarray::Array2;
 use std::time::Instant;
@@ -45,10 +46,10 @@ impl OneVsOne {
     /// If lengths differ, a cost is negative, a class is empty, nu is not feasible for any pair of
     /// classes, the start is not feasible, or as [`Solver::solve`](crate::qp::Solver::solve).
     pub fn fit(training: &Training) -> Result<Machines> {
-        training.call(|| Self::train(training))
+        training.within(|session| training.call(|| Self::train(training, session)))
     }
 
-    fn train(training: &Training) -> Result<Machines> {
+    fn train(training: &Training, session: &Session) -> Result<Machines> {
         let started = Instant::now();
         let (kernel, samples) = (training.kernel, training.samples);
         let members = training.members()?;
@@ -61,7 +62,11 @@ impl OneVsOne {
             _ => Shared::new(kernel, samples, &members, bytes / 2)?,
         };
         let train = |machine: usize, side_by_side: usize| -> Result<Solution> {
-            training.monitor.machine(machine, pairs.len());
+            let place = Place {
+                strategy: Strategy::Pairs,
+                machine,
+                of: pairs.len(),
+            };
             let (i, j) = pairs[machine];
             let Posed { rows, problem, .. } = &posed[machine];
             // One budget of time for all machines.
@@ -71,14 +76,15 @@ impl OneVsOne {
                 None => (KernelMatrix::new(kernel, samples, rows.clone())?, bytes),
             };
             *solver.cache_bytes_mut() = Some(bytes / side_by_side);
+            let mut kernel_rows = KernelRows::new(&matrix);
             let solution = match pairs.len() == 1 && kernel.may_be_indefinite() {
                 // Which of many minima is found depends on the sign, and LIBSVM has the other one.
                 true => {
                     let mirrored = problem.mirrored();
-                    let found = solver.solve(&mirrored, &matrix, training.monitor)?;
+                    let found = session.solve(place, &solver, &mirrored, rows, &mut kernel_rows)?;
                     found.mirrored()
                 }
-                false => solver.solve(problem, &matrix, training.monitor)?,
+                false => session.solve(place, &solver, problem, rows, &mut kernel_rows)?,
             };
             Ok(posed[machine].finish(solution, &matrix))
         };

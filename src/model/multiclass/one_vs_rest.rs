@@ -9,7 +9,8 @@ use super::nu::limits_of_classes;
 use super::training::{Posed, Training, train_all};
 use crate::error::{Error, Result};
 use crate::matrix::{KernelMatrix, KernelRows, SMALL_PROBLEM};
-use crate::qp::Solution;
+use crate::model::session::{Place, Session, Strategy};
+use crate::qp::{Solution, Solver};
 use ndarray::Array2;
 use std::time::Instant;
 
@@ -45,25 +46,32 @@ impl OneVsRest {
     /// As [`OneVsOne::fit`](super::OneVsOne::fit), nu being feasible for a class if it is for it and
     /// the rest.
     pub fn fit(training: &Training) -> Result<Machines> {
-        training.call(|| Self::train(training))
+        training.within(|session| training.call(|| Self::train(training, session)))
     }
 
-    fn train(training: &Training) -> Result<Machines> {
+    fn train(training: &Training, session: &Session) -> Result<Machines> {
         let started = Instant::now();
         let classes = training.classes;
         let members = training.members()?;
         let posed = Self::pose(training, &members)?;
         let rows = members.concat();
         let matrix = || KernelMatrix::new(training.kernel, training.samples, rows.clone());
+        let solve = |machine, solver: &Solver, posed: &Posed, kernel_rows: &mut KernelRows| {
+            let place = Place {
+                strategy: Strategy::Rest,
+                machine,
+                of: classes,
+            };
+            session.solve(place, solver, &posed.problem, &posed.rows, kernel_rows)
+        };
         let solutions: Vec<Solution> =
             if rows.len() <= SMALL_PROBLEM && training.side_by_side(classes) > 1 {
                 let bytes = training.bytes();
                 let train = |class: usize, side_by_side: usize| {
-                    training.monitor.machine(class, classes);
                     let mut solver = training.solver.since(started);
                     *solver.cache_bytes_mut() = Some(bytes / side_by_side);
                     let (matrix, posed) = (matrix()?, &posed[class]);
-                    let solution = solver.solve(&posed.problem, &matrix, training.monitor)?;
+                    let solution = solve(class, &solver, posed, &mut KernelRows::new(&matrix))?;
                     Ok(posed.finish(solution, &matrix))
                 };
                 train_all(training, classes, |_| true, train)?
@@ -71,10 +79,8 @@ impl OneVsRest {
                 let matrix = matrix()?;
                 let mut kernel_rows = KernelRows::new(&matrix);
                 let train = |class: usize| {
-                    training.monitor.machine(class, classes);
                     let (solver, posed) = (training.solver.since(started), &posed[class]);
-                    let (problem, monitor) = (&posed.problem, training.monitor);
-                    let solution = solver.solve_on(problem, &mut kernel_rows, monitor)?;
+                    let solution = solve(class, &solver, posed, &mut kernel_rows)?;
                     Ok::<_, Error>(posed.finish(solution, &matrix))
                 };
                 (0..classes).map(train).collect::<Result<_>>()?

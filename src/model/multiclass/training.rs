@@ -9,6 +9,7 @@ use crate::formulation::{Intercept, SvcLoss, normalized, nu_svc, svc};
 use crate::kernel::Kernel;
 use crate::matrix::{KernelMatrix, fair_share};
 use crate::model::checks::{check_costs, check_lengths, take};
+use crate::model::session::Session;
 use crate::qp::{DualProblem, Monitor, Solution, Solver, Unwatched};
 use crate::simd::threads;
 use rayon::prelude::*;
@@ -95,6 +96,7 @@ pub struct Training<'a> {
     pub(super) cost: &'a [f64],
     pub(super) solver: Solver,
     pub(super) monitor: &'a dyn Monitor,
+    session: Option<&'a Session<'a>>,
     pub(super) margin: Margin,
     pub(super) start: Option<&'a [f64]>,
 }
@@ -127,6 +129,7 @@ impl<'a> Training<'a> {
             margin,
             solver: Solver::default(),
             monitor: &Unwatched,
+            session: None,
             start: None,
         }
     }
@@ -206,6 +209,20 @@ impl<'a> Training<'a> {
     pub fn start(mut self, coefficients: &'a [f64]) -> Self {
         self.start = Some(coefficients);
         self
+    }
+
+    /// Sets who watches, and what is started from and left behind.
+    pub(in crate::model) fn session(mut self, session: &'a Session<'a>) -> Self {
+        (self.session, self.monitor) = (Some(session), session.monitor);
+        self
+    }
+
+    /// Trains with the session that was set, or else one of its own.
+    pub(super) fn within<R>(&self, train: impl FnOnce(&Session) -> R) -> R {
+        match self.session {
+            Some(session) => train(session),
+            None => train(&Session::watched(self.monitor)),
+        }
     }
 
     /// Returns the rows of each class, those of cost zero aside.

@@ -17,7 +17,8 @@ use super::one_vs_rest::{assemble, largest};
 use super::training::{Posed, Training, train_all};
 use crate::error::{Error, Result};
 use crate::formulation::largest_nu;
-use crate::matrix::{KernelMatrix, SMALL_PROBLEM};
+use crate::matrix::{KernelMatrix, KernelRows, SMALL_PROBLEM};
+use crate::model::session::{Place, Session, Strategy};
 use crate::qp::Solution;
 use std::sync::Arc;
 use std::time::Instant;
@@ -246,24 +247,31 @@ impl Tree {
 
     /// Trains the machines.
     pub(super) fn fit(&self, training: &Training) -> Result<Machines> {
-        training.call(|| {
-            let started = Instant::now();
-            let members = training.members()?;
-            let posed = self.pose(training, &members)?;
-            let (count, bytes) = (posed.len(), training.bytes());
-            let train = |machine: usize, side_by_side: usize| -> Result<Solution> {
-                training.monitor.machine(machine, count);
-                let Posed { rows, problem, .. } = &posed[machine];
-                let mut solver = training.solver.since(started);
-                *solver.cache_bytes_mut() = Some(bytes / side_by_side);
-                let matrix = KernelMatrix::new(training.kernel, training.samples, rows.clone())?;
-                let solution = solver.solve(problem, &matrix, training.monitor)?;
-                Ok(posed[machine].finish(solution, &matrix))
+        training.within(|session| training.call(|| self.train(training, session)))
+    }
+
+    fn train(&self, training: &Training, session: &Session) -> Result<Machines> {
+        let started = Instant::now();
+        let members = training.members()?;
+        let posed = self.pose(training, &members)?;
+        let (count, bytes) = (posed.len(), training.bytes());
+        let train = |machine: usize, side_by_side: usize| -> Result<Solution> {
+            let place = Place {
+                strategy: Strategy::Tree,
+                machine,
+                of: count,
             };
-            let is_small = |machine: usize| posed[machine].rows.len() <= SMALL_PROBLEM;
-            let solutions = train_all(training, count, is_small, train)?;
-            Ok(self.assemble(&members, solutions))
-        })
+            let Posed { rows, problem, .. } = &posed[machine];
+            let mut solver = training.solver.since(started);
+            *solver.cache_bytes_mut() = Some(bytes / side_by_side);
+            let matrix = KernelMatrix::new(training.kernel, training.samples, rows.clone())?;
+            let mut kernel_rows = KernelRows::new(&matrix);
+            let solution = session.solve(place, &solver, problem, rows, &mut kernel_rows)?;
+            Ok(posed[machine].finish(solution, &matrix))
+        };
+        let is_small = |machine: usize| posed[machine].rows.len() <= SMALL_PROBLEM;
+        let solutions = train_all(training, count, is_small, train)?;
+        Ok(self.assemble(&members, solutions))
     }
 
     /// Poses the problem of every machine; `members` are the rows of each class.

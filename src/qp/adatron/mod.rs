@@ -194,7 +194,10 @@ impl<T: Precision> Sweeps<'_, '_, T> {
         let mut tried = f64::INFINITY;
         loop {
             let mut gap = self.thresholds().gap();
-            control.tell(self.state.iterations, gap, self.state.coordinates.len());
+            let at = &self.state.coordinates;
+            control.tell(self.state.iterations, gap, at.len(), || {
+                self.task.problem.point(&at.beta, &at.gradient)
+            });
             let excess = self.excess().abs();
             // The first is sure to succeed; the second often does long before.
             let sure = gap + self.steepest * excess <= tolerance;

@@ -78,7 +78,10 @@ impl<T: Precision> Sweeps<'_, '_, T> {
         loop {
             let stability = self.stability();
             let gap = self.thresholds().gap();
-            control.tell(self.state.iterations, gap, self.state.coordinates.len());
+            let at = &self.state.coordinates;
+            control.tell(self.state.iterations, gap, at.len(), || {
+                self.task.problem.point(&at.beta, &at.gradient)
+            });
             let done = stability.least > 0.0
                 && match self.settings.rule {
                     LearningRule::MinOver => stability.lacks() <= tolerance,

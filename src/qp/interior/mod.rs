@@ -59,8 +59,11 @@ pub(super) fn solve(task: Task, tolerance: f64) -> Polled<Option<Found>> {
             let multipliers = path.multipliers.clone();
             let face = Face::new(task, &design, &path.barrier, multipliers);
             if let Some(found) = face.optimum(BELOW * tolerance)? {
-                task.control
-                    .tell(iterations, found.gap, problem.linear.len());
+                let control = task.control;
+                control.tell(iterations, found.gap, problem.linear.len(), || {
+                    let support = found.beta.iter().filter(|beta| **beta != 0.0);
+                    (found.objective, support.count())
+                });
                 if best.as_ref().is_none_or(|best| found.gap < best.gap) {
                     best = Some(found);
                 }

@@ -170,7 +170,10 @@ impl<T: Precision> Hulls<'_, '_, T> {
         let length = self.state.coordinates.len() as u64;
         loop {
             let gap = self.thresholds().gap();
-            control.tell(self.state.iterations, gap, self.state.coordinates.len());
+            let at = &self.state.coordinates;
+            control.tell(self.state.iterations, gap, at.len(), || {
+                self.task.problem.point(&at.beta, &at.gradient)
+            });
             let done = gap <= tolerance;
             if done || self.state.iterations.is_multiple_of(length) {
                 let epoch = self.epoch(gap);

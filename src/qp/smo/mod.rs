@@ -166,7 +166,10 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
             let watch = Stopwatch::beside(self.phases.kernel);
             let thresholds = self.variables.thresholds();
             let gap = thresholds.gap();
-            control.tell(self.iterations, gap, self.variables.active);
+            control.tell(self.iterations, gap, self.variables.active, || {
+                let at = self.coordinates();
+                self.task.problem.point(&at.beta, &at.gradient)
+            });
             if gap <= tolerance {
                 if polish && gap > 0.0 {
                     polish = false;

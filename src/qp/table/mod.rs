@@ -204,7 +204,10 @@ impl<'m> Table<'_, 'm> {
         loop {
             let seen = self.state.seen(self.problem, None);
             let (iterations, most) = (self.state.iterations, self.control.max_iterations);
-            self.control.tell(iterations, seen.gap, self.matrix.len());
+            // Its objective is not at hand.
+            let unknown = || (f64::NAN, 0);
+            self.control
+                .tell(iterations, seen.gap, self.matrix.len(), unknown);
             if seen.gap <= AIM * self.tolerance {
                 return Ok(Outcome::Converged);
             }

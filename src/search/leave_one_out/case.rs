@@ -5,10 +5,10 @@ use super::result::{LeftOut, converged};
 use crate::error::{Halt, Polled, Result, poll};
 use crate::matrix::{HeldRows, KernelMatrix, KernelRows};
 use crate::qp::{
-    DualProblem, Image, Monitor, Progress, Report, Solution, Solved, Solver, Start, Status, near,
+    DualProblem, Image, Monitor, Origin, Progress, Report, Solution, Solved, Solver, Start, Status,
+    near, seed,
 };
 use crate::search::fit::Part;
-use crate::search::seed::seed;
 use crate::simd::threads;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,8 +33,8 @@ pub(super) struct Case<'a> {
 /// The machine trained on all rows.
 struct Full<'a> {
     solution: Solution,
-    /// That of the solver, where it is known.
-    image: Option<Image>,
+    /// That of the solver.
+    image: Image,
     near: Option<Solved<'a>>,
     /// K beta, for each variable.
     products: Vec<f64>,
@@ -152,11 +152,7 @@ impl Case<'_> {
     }
 
     /// Asks the solver.
-    fn solve(
-        &self,
-        problem: &DualProblem,
-        image: Option<Image>,
-    ) -> Result<(Solution, Option<Image>)> {
+    fn solve(&self, problem: &DualProblem, image: Option<Image>) -> Result<(Solution, Image)> {
         let mut solver = self.solver;
         let tolerance = &mut solver.stop_mut().tolerance;
         *tolerance = self.posing.tolerance(*tolerance);
@@ -273,13 +269,9 @@ impl Case<'_> {
         full: &Full,
     ) -> Polled<Left> {
         let mut image = full.image.clone();
-        if let Some(known) = &mut image {
-            let intercepts = full.solution.intercepts;
-            if !seed(&mut problem, self.problem(), intercepts, known) {
-                image = None;
-            }
-        }
-        let (solution, _) = self.solve(&problem, image)?;
+        let origin = Origin::of(self.problem(), full.solution.intercepts);
+        let possible = seed(&mut problem, &origin, &mut image);
+        let (solution, _) = self.solve(&problem, possible.then_some(image))?;
         let status = solution.report.status;
         if status == Status::Interrupted {
             return Err(Halt::Stopped);

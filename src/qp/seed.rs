@@ -4,23 +4,53 @@
 //! the next fold as well. So a variable at a bound goes to the new one, and the free ones are
 //! multiplied by what the bounds were multiplied by. A variable that was fixed before (it belonged to
 //! a held-out row) goes to the bound that its gradient points to: its decision value is known. Then
-//! what the sums lack is given to the variables that gain most by it, or lose least.
+//! what the sums lack is given to the variables that gain most by it, or lose least, and what rounding
+//! has left of that is taken off: the sums are right to the last digit, however many problems in a row
+//! start from one another.
 
-use crate::qp::{Constraint, DualProblem, Image};
+use super::coordinates::Coordinates;
+use super::image::Image;
+use super::problem::{Constraint, DualProblem};
 
 /// A bound counts as reached within this share of its size.
 const AT_BOUND: f64 = 1e-9;
 /// The share of the coefficients by which a sum may be off.
 const ROUNDING: f64 = 1e-14;
 
-/// Makes the start of `problem` from the image of a solution of `last`, and scales the image. Returns
-/// false, and leaves the start as it is, if that start would not have the right sums.
-pub(super) fn seed(
-    problem: &mut DualProblem,
-    last: &DualProblem,
-    intercepts: [f64; 2],
-    image: &mut Image,
-) -> bool {
+/// What a seed has to know of the problem that was solved.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Origin {
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    /// The sum of |beta| that it began with.
+    pub size: f64,
+    /// Those of the solution.
+    pub intercepts: [f64; 2],
+}
+
+impl Origin {
+    pub fn of(problem: &DualProblem, intercepts: [f64; 2]) -> Self {
+        Origin {
+            lower: problem.lower.clone(),
+            upper: problem.upper.clone(),
+            size: size(problem),
+            intercepts,
+        }
+    }
+
+    /// Tells whether a variable could not move, as one that was not there.
+    fn is_fixed(&self, i: usize) -> bool {
+        self.lower[i] == self.upper[i]
+    }
+}
+
+fn size(problem: &DualProblem) -> f64 {
+    problem.start.iter().map(|beta| beta.abs()).sum()
+}
+
+/// Makes the start of `problem` from the image of a solution of the problem `last`, and scales the
+/// image. Returns false, and leaves the start as it is, if that start would not have the right sums.
+pub(crate) fn seed(problem: &mut DualProblem, last: &Origin, image: &mut Image) -> bool {
     let factor = ratio(problem, last);
     let near = |beta: f64, bound: f64| (beta - bound).abs() <= AT_BOUND * bound.abs();
     let at_upper: Vec<Option<bool>> = (image.beta.iter().enumerate())
@@ -35,19 +65,23 @@ pub(super) fn seed(
     let mut start = Vec::with_capacity(image.beta.len());
     for (i, &beta) in image.beta.iter().enumerate() {
         let (lower, upper) = (problem.lower[i], problem.upper[i]);
-        let fixed = last.lower[i] == last.upper[i];
         start.push(match at_upper[i] {
             Some(true) if upper.is_finite() => upper,
             Some(false) if lower.is_finite() => lower,
-            _ if fixed && lower < upper => {
-                entering(problem, i, image.values[i], intercepts, factor)
+            _ if last.is_fixed(i) && lower < upper => {
+                entering(problem, i, image.values[i], last.intercepts, factor)
             }
             _ => beta.clamp(lower, upper),
         });
     }
     let possible = repair(problem, &mut start, &image.values);
     if possible {
-        problem.start = start;
+        let terms = start.iter().zip(&problem.ridge).zip(&problem.linear);
+        let gradient = terms.zip(&image.values);
+        let gradient =
+            gradient.map(|(((beta, ridge), linear), image)| image + linear + ridge * beta);
+        let at = Coordinates::of(problem, start.clone(), gradient.collect());
+        problem.start = at.with_sums_of(problem);
     }
     possible
 }
@@ -55,10 +89,7 @@ pub(super) fn seed(
 /// Returns where a variable that was fixed begins: at the bound on whose side the optimality conditions
 /// put it, if that is finite.
 fn entering(problem: &DualProblem, i: usize, image: f64, intercepts: [f64; 2], factor: f64) -> f64 {
-    let group = match &problem.constraint {
-        Constraint::TwoSums(second) => usize::from(second[i]),
-        _ => 0,
-    };
+    let group = problem.constraint.group(i);
     // The image has been scaled; what it says of the side was true before.
     let image = image / factor;
     let descent = -(image + problem.linear[i]) - intercepts[group];
@@ -71,14 +102,13 @@ fn entering(problem: &DualProblem, i: usize, image: f64, intercepts: [f64; 2], f
     if to.is_finite() { to } else { 0.0 }
 }
 
-/// Returns by how much bounds, or where there are none sums, have grown; 1 if that is not the same for
-/// all.
-fn ratio(problem: &DualProblem, last: &DualProblem) -> f64 {
+/// Returns by how much bounds, or where there are none, or they have not, sums have grown; 1 if that is
+/// not the same for all.
+fn ratio(problem: &DualProblem, last: &Origin) -> f64 {
     let mut found: Option<f64> = None;
-    let bounds = |p: &DualProblem| -> Vec<f64> {
-        p.upper.iter().zip(&p.lower).map(|(u, l)| u - l).collect()
-    };
-    for (new, old) in bounds(problem).into_iter().zip(bounds(last)) {
+    for i in 0..last.lower.len() {
+        let new = problem.upper[i] - problem.lower[i];
+        let old = last.upper[i] - last.lower[i];
         if new == 0.0 || old == 0.0 || !new.is_finite() || !old.is_finite() {
             continue;
         }
@@ -88,10 +118,12 @@ fn ratio(problem: &DualProblem, last: &DualProblem) -> f64 {
             _ => found = Some(ratio),
         }
     }
-    let sum = |p: &DualProblem| p.start.iter().map(|beta| beta.abs()).sum::<f64>();
     match (found, &problem.constraint) {
-        (Some(found), Constraint::TwoSums(_)) if found == 1.0 && sum(last) > 0.0 => {
-            sum(problem) / sum(last)
+        (Some(found), Constraint::TwoSums(_)) if found == 1.0 && last.size > 0.0 => {
+            size(problem) / last.size
+        }
+        (None, Constraint::Sum) if last.size > 0.0 && size(problem) > 0.0 => {
+            size(problem) / last.size
         }
         (found, _) => found.unwrap_or(1.0),
     }
