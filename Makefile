@@ -112,13 +112,13 @@ SITE := target/site
 RUSTDOC := target/doc
 QUICKLY := CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 $(VENV)/docs: $(VENV)/made $(RUST_SOURCES)
-	$(if $(wildcard $(VENV)/editable),,$(QUICKLY)) $(BIN)/maturin develop --release --locked --extras docs,dask
+	$(if $(wildcard $(VENV)/editable),,$(QUICKLY)) $(BIN)/maturin develop --release --locked --extras docs,dask,onnx
 	@rm -f $(VENV)/wheel
 	@touch $@
 
 docs: $(VENV)/docs
 	MPLBACKEND=Agg $(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs $(SITE)
-	cargo doc --locked --no-deps --no-default-features
+	cargo doc --locked --no-deps --no-default-features --features persist
 	rm -rf $(SITE)/rust && cp -r $(RUSTDOC) $(SITE)/rust
 	$(BIN)/python docs/links.py $(SITE)
 

@@ -1,7 +1,7 @@
 """The list of every public name: made from `__all__`, so that none can be missing."""
 
-import importlib
 import inspect
+from importlib import import_module
 from pathlib import Path
 from types import GenericAlias
 from typing import Any
@@ -25,6 +25,7 @@ Every public name, from its docstring. The machines can be imported from ``merce
 def modules() -> list[str]:
     """Return the public modules of the package."""
     names = [name for name in mercer.__all__ if inspect.ismodule(getattr(mercer, name))]
+    names.append("dask")  # which has to be imported by name, as it needs dask
     return sorted(names, key=lambda name: (FIRST.index(name) if name in FIRST else 99, name))
 
 
@@ -36,7 +37,7 @@ def functions() -> list[str]:
 
 def section(name: str, members: list[str]) -> str:
     """Return the part of a module: what it is, and its names."""
-    module = importlib.import_module(name)
+    module = import_module(name)
     described, _, _ = (inspect.getdoc(module) or "").partition("\n\n")
     lines = [name, "-" * len(name), "", described, "", f".. currentmodule:: {name}", ""]
     lines += [".. autosummary::", "   :toctree: generated", "   :nosignatures:", ""]
@@ -64,7 +65,10 @@ def _has_page(member: object) -> bool:
 def write(app: Any, config: Any) -> None:
     """Write the page, unless it is as it was."""
     parts = [_HEAD]
-    parts += [section(f"mercer.{name}", list(getattr(mercer, name).__all__)) for name in modules()]
+    parts += [
+        section(f"mercer.{name}", list(import_module(f"mercer.{name}").__all__))
+        for name in modules()
+    ]
     if functions():
         parts.insert(1, section("mercer", functions()))
     text = "\n".join(parts)

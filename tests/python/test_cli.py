@@ -10,10 +10,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import dump_svmlight_file, load_iris
 
-from mercer import SVC, cli
+from mercer import SVC, cli, io
 from mercer.datasets import load_sonar, make_checkerboard
-
-io = pytest.importorskip("mercer.io")
 
 libsvm = pytest.mark.skipif(shutil.which("svm-train") is None, reason="no libsvm-tools")
 

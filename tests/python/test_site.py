@@ -71,3 +71,14 @@ def test_links_that_lead_nowhere_are_noticed(tmp_path):
     (tmp_path / "b.html").write_text('<a href="a.html#here">a</a><a href="https://b.org/">x</a>')
     found = list(_module(DOCS / "links.py").broken(tmp_path))
     assert found == ["a.html: b.html#there: no such place", "a.html: c.html: no such file"]
+
+
+def test_examples_have_the_titles_of_their_page():
+    """Sphinx-gallery takes titles from docstrings, and thumbnails of what it does not run."""
+    page = (ROOT / "examples" / "README.md").read_text()
+    run = re.findall(r'^    "(\w+)",$', (DOCS / "_ext" / "gallery.py").read_text(), re.MULTILINE)
+    for title, name in re.findall(r"^## \[(.+)\]\((\w+)\.py\)$", page, re.MULTILINE):
+        text = (ROOT / "examples" / f"{name}.py").read_text()
+        assert text.startswith(f'"""{title}\n{"=" * len(title)}\n\n'), name
+        thumbnail = f"# sphinx_gallery_thumbnail_path = '../examples/{name}.png'"
+        assert (name in run) != (thumbnail in text), name
