@@ -1,6 +1,7 @@
 """Tables and charts of the benchmarks, from the figures in docs/measured.
 
-`benches/compare.py --json docs/measured/compare.json` writes them; nothing is copied by hand.
+`benches/compare.py --json docs/measured/compare.json` writes them, about.json says on which machine
+and of which code; docs/readme.py and docs/picture.py put them into the README.
 Charts are drawn twice, for light and for dark pages.
 """
 
@@ -31,12 +32,14 @@ INK = {"light": "#24292f", "dark": "#ced6dd"}
 class Comparison:
     """Seconds by case and library."""
 
-    def __init__(self, everything: dict[str, Any]) -> None:
-        self.machine: str = everything["machine"]
-        self.provenance: str = everything.get("provenance", "")
+    def __init__(self, everything: dict[str, Any], about: dict[str, str]) -> None:
+        self.machine = about["machine"]
+        self.provenance = about["provenance"]
         self.versions: dict[str, str] = everything["versions"]
         self.rows = {(row["case"], row["library"]): row for row in everything["rows"]}
-        self.cases = list(dict.fromkeys(case for case, _ in self.rows))
+        # Cases of one row at a time have no fit of their own.
+        cases = (case for case, _ in self.rows if not case.endswith("-one-row"))
+        self.cases = list(dict.fromkeys(cases))
         self.libraries = [name for name in NAMES if name in self.versions]
 
     def seconds(self, case: str, library: str, what: str) -> float | None:
@@ -59,7 +62,10 @@ class Comparison:
 
 def comparison() -> Comparison:
     """Read the figures."""
-    return Comparison(json.loads((FIGURES / "compare.json").read_text()))
+    everything, about = (
+        json.loads((FIGURES / name).read_text()) for name in ("compare.json", "about.json")
+    )
+    return Comparison(everything, about)
 
 
 def table(figures: Comparison, cases: Sequence[str] | None = None) -> str:
