@@ -139,7 +139,8 @@ def report_of(outcome: Outcome, factors: Sequence[float]) -> DistributedReport:
     return DistributedReport(
         tuple(machines),
         Seconds(outcome.seconds, *phases.tolist()),
-        outcome.rounds,
+        len(outcome.gaps),
         outcome.bytes_sent,
         sum(progress.size for progress in outcome.machines),
+        tuple(outcome.gaps),
     )

@@ -185,7 +185,7 @@ class DaskSVC(_Classifier, SVC):
     >>> import dask.array as da
     >>> from distributed import Client
     >>> from mercer.dask import DaskSVC
-    >>> client = Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    >>> client = Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
     >>> X = da.from_array([[-1.0, -1.0], [1.0, 1.0], [-2.0, -1.0], [2.0, 1.0]], chunks=(2, 2))
     >>> y = da.from_array([0, 1, 0, 1], chunks=2)
     >>> model = DaskSVC(kernel="linear").fit(X, y)

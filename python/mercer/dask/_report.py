@@ -28,6 +28,8 @@ class DistributedReport(Report):
         working sets, and changed coefficients with their rows to every worker.
     working_set : int
         Rows in the working sets at the end, the sum over machines.
+    gaps : tuple of float
+        The largest gap after each round.
 
     Examples
     --------
@@ -40,6 +42,7 @@ class DistributedReport(Report):
     rounds: int = 0
     bytes_sent: int = 0
     working_set: int = 0
+    gaps: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         """Return the figures of the whole fit in one line."""

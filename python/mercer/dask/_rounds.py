@@ -65,7 +65,7 @@ class Outcome:
 
     solved: Sequence[Solved]
     machines: Sequence[Progress]
-    rounds: int
+    gaps: Sequence[float]
     bytes_sent: int
     seconds: float
 
@@ -79,8 +79,8 @@ class Rounds:
     parts: Sequence[Future]
     max_time: float | None = None
     title: str | None = None
-    rounds: int = 0
     bytes_sent: int = 0
+    _gaps: list[float] = field(default_factory=list)
     _started: float = field(default_factory=perf_counter)
     _machines: list[Progress] = field(default_factory=list)
     # Futures of this round and the last: what is to be cancelled if the fit is given up.
@@ -108,7 +108,7 @@ class Rounds:
             raise
         ordered = [solved[number] for number in range(len(self._machines))]
         seconds = perf_counter() - self._started
-        return Outcome(ordered, self._machines, self.rounds, self.bytes_sent, seconds)
+        return Outcome(ordered, self._machines, self._gaps, self.bytes_sent, seconds)
 
     def _submit(self, function: Any, *arguments: Any) -> Future:
         future = self.client.submit(function, *arguments, pure=False)
@@ -167,15 +167,14 @@ class Rounds:
             mine = [partition[number] for partition in found]
             self._machines[number].take(mine, outline[number], free)
             self.bytes_sent += sum(summary[3] for summary in mine)
-        self.rounds += 1
+        self._gaps.append(max(machine.gap for machine in self._machines))
         self.bytes_sent += bytes_of_change * len(self.client.scheduler_info()["workers"])
         if self.max_time is not None and perf_counter() - self._started > self.max_time:
             for number in self._open():
                 self._machines[number].status = "time_limit"
         if self.title is not None:
-            gap = max(machine.gap for machine in self._machines)
             rows = sum(machine.size for machine in self._machines)
-            text = f"round {self.rounds}, {rows} rows in working sets, gap {gap:.3g}"
+            text = f"round {len(self._gaps)}, {rows} rows in working sets, gap {self._gaps[-1]:.3g}"
             Stream().write(f"[{self.title}] {text}\n")
 
     def _limit(self) -> int:
