@@ -17,7 +17,6 @@ from mercer._threads import thread_count
 from mercer.dask._assembly import assemble, report_of
 from mercer.dask._machines import Job, Machine
 from mercer.dask._partitions import Described, Partitions, is_collection
-from mercer.dask._report import DistributedReport
 from mercer.dask._rounds import Rounds
 from mercer.kernels import MercerCheck, check
 
@@ -52,7 +51,8 @@ class Distributed:
     """
 
     client: Any
-    report_: DistributedReport
+    # A DistributedReport; the other base has a Report.
+    report_: Any
     _local: type[Any]
     #: What is learnt: "classes", "values" or "nothing".
     _learns = "nothing"
