@@ -337,6 +337,10 @@ def test_what_cannot_be_is_refused(client):
         DaskSVC(kernel="precomputed").fit(rows, labels)
     with pytest.raises(ValueError, match="probability must be False"):
         DaskSVC(probability=True).fit(rows, labels)
+    with pytest.raises(ValueError, match="solver must be 'smo' or 'interior'"):
+        DaskSVC(solver="adatron").fit(rows, labels)
+    with pytest.raises(ValueError, match="multiclass must be 'ovo', 'ovr' or 'dag'"):
+        DaskSVC(multiclass="crammer_singer").fit(rows, labels)
     with pytest.raises(ValueError, match="greater than one"):
         DaskSVC().fit(rows, da.zeros_like(rows[:, 0]))
     with pytest.raises(ValueError, match="C must be"):

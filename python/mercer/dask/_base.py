@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import dask
 import dask.array as da
@@ -54,6 +54,8 @@ class Distributed:
     # A DistributedReport; the other base has a Report.
     report_: Any
     _local: type[Any]
+    #: The training algorithms that can go on from the solutions of parts.
+    _solvers: ClassVar[tuple[str, ...]] = ("smo", "interior")
     #: What is learnt: "classes", "values" or "nothing".
     _learns = "nothing"
     #: Whether rows have to be asked for k(x, x).

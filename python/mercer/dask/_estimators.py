@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from mercer import SVC, SVDD, SVR, NuSVC, OneClassSVM, _core
 from mercer._data import RowsLike, scaled
-from mercer._params import check_intercept
+from mercer._params import check_choice, check_intercept
 from mercer.dask._base import Distributed, distributed
 from mercer.dask._machines import Machine
 from mercer.dask._partitions import Described, is_collection
 from mercer.svm._classifier import weights_of
+from mercer.svm._probability import asked_for
 
 __all__ = ["DaskNuSVC", "DaskOneClassSVM", "DaskSVC", "DaskSVDD", "DaskSVR"]
 
@@ -29,10 +30,15 @@ class _Classifier(Distributed):
         checked: tuple[RowsLike, NDArray[Any]] = local._check_rows_and_target(X, y)
         return checked
 
+    def _check_parameters(self) -> None:
+        local: Any = self
+        super()._check_parameters()  # type: ignore[misc]
+        check_choice("multiclass", local.multiclass, ("ovo", "ovr", "dag"))
+        if asked_for(local):
+            raise ValueError("probability must be False on a cluster, got True")
+
     def _fit(self, X: Any, y: Any, sample_weight: Any, start: Any = None) -> None:
         local: Any = self
-        if local.probability:
-            raise ValueError("probability must be False on a cluster, got True")
         self._fit_partitions(X, y, sample_weight)
         iterations = [machine.iterations for machine in local.report_]
         local.n_iter_ = np.minimum(iterations, np.iinfo(np.int32).max).astype(np.int32)
@@ -167,8 +173,9 @@ class DaskSVC(_Classifier, SVC):
         The cluster; None is the default client.
     **parameters
         Those of `SVC`, with the same defaults. `kernel` is not 'precomputed', `probability` not
-        True. `n_jobs` are threads of a task: None divides those of the workers among partitions,
-        and gives the solver of a working set those of its host.
+        True, `multiclass` one of 'ovo', 'ovr' and 'dag', `solver` 'smo' or 'interior'. `n_jobs` are
+        threads of a task: None divides those of the workers among partitions, and gives the solver
+        of a working set those of its host.
 
     Attributes
     ----------

@@ -146,7 +146,6 @@ class Rounds:
             for part, step in zip(self.parts, self._steps, strict=True)
         ]
         summaries = [self._submit(_summaries, step) for step in steps]
-        self._before = self._steps, self._working
         self._steps, self._working = steps, solved
         size = self._submit(_tasks.size_of, change)
         found_all, outlines_all, bytes_of_change = self.client.gather([summaries, outlines, size])

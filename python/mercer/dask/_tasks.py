@@ -118,6 +118,12 @@ class Found:
     numbers: NDArray[np.int64] | None = None
     image: NDArray[np.float64] | None = None
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes on the way to another process."""
+        images = 0 if self.numbers is None else 16 * len(self.numbers)
+        return images + (0 if self.joining is None else self.joining.n_bytes)
+
 
 @dataclass(frozen=True)
 class Solved:
@@ -487,7 +493,7 @@ def summary(found: Mapping[int, Found]) -> Mapping[int, tuple[Any, float, int, i
             each.thresholds,
             each.duality_gap,
             0 if each.joining is None else len(each.joining.numbers),
-            0 if each.joining is None else each.joining.n_bytes,
+            each.n_bytes,
             each.largest,
         )
         for number, each in found.items()
