@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,60 +16,67 @@ COLOURS = {
     "libsvm": "#4393c3",
     "sklearnex": "#2d3b66",
 }
-HATCH = "///"
-GROUP = 0.8  # share of the distance between two cases that their bars fill
+MARKERS = {"mercer": "o", "scikit-learn": "s", "libsvm": "^", "sklearnex": "D"}
 
 
-def bars(
+def dots(
     done: Sequence[Run], failures: Sequence[Failure], libraries: Sequence[str], file: Path
 ) -> None:
-    """Draw seconds to fit and to predict, a group for each case.
+    """Draw seconds to fit and to predict, a line of dots for each case.
 
-    A library that ran out of time has a hatched bar as high as its limit in the upper panel.
+    A library that ran out of time has an empty dot at its limit in the left panel.
     """
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
+    from matplotlib.lines import Line2D
 
-    predictions = {(run.case, run.library): run.predict for run in done}
-    # The fit of a one-row case is that of another case: no bar.
-    fits = {(run.case, run.library): run.fit for run in done if not find(run.case).one_row}
+    # The time of a single row is of another order, and its fit is that of another case.
+    seconds = {
+        "fit": {(run.case, run.library): run.fit for run in done if not find(run.case).one_row},
+        "predict": {
+            (run.case, run.library): run.predict for run in done if not find(run.case).one_row
+        },
+    }
     late = {
         (one.case, one.library): one.limit
         for one in failures
         if one.limit is not None and not find(one.case).one_row
     }
-    cases = list(dict.fromkeys(case for case, _ in [*predictions, *late]))
+    cases = list(dict.fromkeys(case for case, _ in [*seconds["fit"], *late]))
+    # Mercer last, so that its dots are on top.
+    shown = sorted(libraries, key=lambda library: library == "mercer")
 
-    figure = Figure(figsize=(max(8.0, 1.5 + 0.8 * len(cases)), 8.0), layout="constrained")
-    upper, lower = figure.subplots(2, 1, sharex=True)
-    # Mercer first, as in the README.
-    shown = sorted(libraries, key=lambda library: library != "mercer")
-    width = GROUP / len(shown)
-    panels: tuple[tuple[Any, Mapping[tuple[str, str], float], dict[str, Any]], ...] = (
-        (upper, fits, {}),
-        (upper, late, {"alpha": 0.3, "hatch": HATCH}),
-        (lower, predictions, {}),
-    )
-    for i, library in enumerate(shown):
-        x = np.arange(len(cases)) + (i - (len(shown) - 1) / 2) * width
-        for axes, seconds, style in panels:
-            heights = [seconds.get((case, library), math.nan) for case in cases]
-            axes.bar(x, heights, width, color=COLOURS[library], **style)
-    for axes, what, drawn in ((upper, "fit", {**fits, **late}), (lower, "predict", predictions)):
-        if drawn:  # nothing has no logarithm
-            axes.set_yscale("log")
-        axes.set(ylabel=f"seconds to {what}", xlim=(-0.6, len(cases) - 0.4))
-        axes.grid(axis="y", alpha=0.3)
+    figure = Figure(figsize=(13.0, 1.6 + 0.3 * len(cases)), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, what in zip(panels, seconds, strict=True):
+        for place, case in enumerate(cases):
+            times = [time for (one, _), time in seconds[what].items() if one == case]
+            if times:
+                axes.plot([min(times), max(times)], [place, place], color="#bbbbbb", lw=1, zorder=1)
+        for library in shown:
+            values = [seconds[what].get((case, library), math.nan) for case in cases]
+            style = {"ls": "", "ms": 8, "marker": MARKERS[library], "color": COLOURS[library]}
+            axes.plot(values, range(len(cases)), **style)
+            limits = [late.get((case, library), math.nan) for case in cases]
+            if what == "fit":
+                axes.plot(limits, range(len(cases)), mfc="none", **style)
+        axes.set(xscale="log" if cases else "linear", xlabel="seconds")
+        axes.set_title(f"Seconds to {what}", loc="left", fontweight="bold")
+        axes.grid(axis="x", alpha=0.3)
         axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-    lower.set_xticks(range(len(cases)), cases, rotation=40, ha="right")
-    handles = [Patch(color=COLOURS[library], label=library) for library in shown]
+        axes.spines[["top", "right", "left"]].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+    panels[0].set_yticks(range(len(cases)), cases)
+    panels[0].invert_yaxis()
+    handles = [
+        Line2D([], [], ls="", ms=8, marker=MARKERS[name], color=COLOURS[name], label=name)
+        for name in reversed(shown)
+    ]
     if late:
         handles.append(
-            Patch(facecolor="white", edgecolor="black", label="out of time", hatch=HATCH)
+            Line2D([], [], ls="", ms=8, marker="o", mfc="none", color="black", label="out of time")
         )
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
-    figure.savefig(file, dpi=120)
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    figure.savefig(file, dpi=110)
 
 
 def growth(

@@ -328,7 +328,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="prove solutions, time nothing; cases of at most so many rows (%(const)s)",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure here")
-    parser.add_argument("--chart", type=Path, metavar="FILE", help="draw bars into this PNG")
+    parser.add_argument("--chart", type=Path, metavar="FILE", help="draw the times into this PNG")
     parser.add_argument("--markdown", action="store_true", help="print the README's table too")
     parser.add_argument("--list", action="store_true", help="name the cases and stop")
     options = parser.parse_args(arguments)
@@ -386,7 +386,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.chart:
         import _chart
 
-        _chart.bars([row.run for row in table.rows], table.failures, installed, options.chart)
+        _chart.dots([row.run for row in table.rows], table.failures, installed, options.chart)
     return 0
 
 
