@@ -13,6 +13,33 @@ from sklearn.model_selection import train_test_split
 
 _DATA = Path(__file__).resolve().parent.parent.parent / "shared" / "data"
 
+#: Colours of lines, bars and classes: told apart by every kind of colour vision, and the first four
+#: by their lightness too, so that pictures can be read in grey.
+COLOURS = ("#08306b", "#e08214", "#b2182b", "#7fb3d5", "#4d9221", "#8a8a8a")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+INK, GREY = "#222222", "#8a8a8a"
+
+#: One style for all pictures.
+_STYLE = {
+    "font.size": 11.0,
+    "axes.titlesize": 12.0,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "legend.fontsize": 10.0,
+    "lines.markersize": 5.0,
+    "figure.titlesize": 13.0,
+    "figure.titleweight": "bold",
+    "figure.constrained_layout.w_pad": 0.12,
+    "figure.constrained_layout.wspace": 0.04,
+}
+_RESOLUTION = 110  # dots per inch: 13 inches are 1430 pixels
+
 
 def data_folder() -> Path:
     """Return the folder of the sets that are not bundled, which may be missing."""
@@ -47,6 +74,15 @@ def mirror_symmetry(
     return X, y
 
 
+def published_half() -> np.ndarray | None:
+    """Return which rows of sonar were learned in the papers, if the file that knows is there."""
+    path = data_folder() / "sonar_published_split.npz"
+    if not path.is_file():
+        return None
+    with np.load(path) as arrays:
+        return arrays["train"]
+
+
 def mean_errors(
     machines: Sequence[Any], X: np.ndarray, y: np.ndarray, train_size: int, seeds: int = 20
 ) -> np.ndarray:
@@ -75,18 +111,19 @@ def table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -
         print("  ".join([f"{first:<{widths[0]}}", *cells]))
 
 
-def picture(draw: Callable[[Any], None], size: tuple[float, float] = (6.0, 4.0)) -> None:
+def picture(draw: Callable[[Any], None], size: tuple[float, float] = (13.0, 5.5)) -> None:
     """Draw on a figure and show it in a notebook, or save it if the command line names a file."""
     notebook = "ipykernel" in sys.modules
     if notebook or len(sys.argv) > 1:
         # Not pyplot: this needs no screen, whatever the backend.
+        from matplotlib import cycler, rc_context
         from matplotlib.figure import Figure
         from PIL import Image
 
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure)
-        with BytesIO() as buffer:
-            figure.savefig(buffer, dpi=110)
+        with rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}), BytesIO() as buffer:
+            figure = Figure(figsize=size, layout="constrained")
+            draw(figure)
+            figure.savefig(buffer, dpi=_RESOLUTION)
             # A palette keeps the file small, and no picture here needs more colours.
             image = Image.open(buffer).convert("RGB").quantize(128)
         if notebook:

@@ -25,7 +25,7 @@ MACHINES = {
 
 
 def main() -> None:
-    """Print the accuracies, and draw the last machine."""
+    """Print the accuracies, and draw the boundaries."""
     random = np.random.RandomState(0)
     X, y = make_checkerboard(random_state=random)
     Z, truth = make_checkerboard(10_000, random_state=random)
@@ -48,12 +48,14 @@ def main() -> None:
     )
 
     def draw(figure):
-        ax = decision_boundary(model, X, y, ax=figure.subplots())
-        ax.set(xlabel="x1", ylabel="x2", xticks=range(5), yticks=range(5), aspect="equal")
-        ax.set_title("The checkerboard: support vectors are the points at the boundary")
-        ax.get_legend().set(bbox_to_anchor=(0.5, -0.09))
+        for ax, (name, machine) in zip(figure.subplots(1, 3), MACHINES.items(), strict=True):
+            decision_boundary(machine, X, y, ax=ax, resolution=150)
+            ax.set(xlabel="", ylabel="", xticks=range(5), yticks=range(5), aspect="equal")
+            ax.set_title(f"{name}: {len(machine.support_)} SVs")
+            ax.get_legend().remove()
+        figure.suptitle("The checkerboard; rings: support vectors, dashes: margins")
 
-    picture(draw, (6.0, 6.8))
+    picture(draw, (13.0, 5.0))
 
 
 if __name__ == "__main__":

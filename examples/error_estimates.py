@@ -28,10 +28,10 @@ SETS = {
 NAMES = {
     "new rows": "k-",
     "leave-one-out": "k:",
-    "span_same_support": "C0o-",
+    "span_same_support": "C3o-",
     "span": "C1s-",
     "jaakkola_haussler": "C2^-",
-    "support_vectors": "C3v-",
+    "support_vectors": "C4v-",
 }
 SEEDS = 10
 
@@ -70,20 +70,19 @@ def main() -> None:
     def draw(figure):
         for ax, (name, (_, widths)) in zip(figure.subplots(1, 2), SETS.items(), strict=True):
             for key, style in NAMES.items():
-                ax.plot(widths, curves[name][key], style, ms=4, label=key.replace("_", " "))
+                ax.plot(widths, curves[name][key], style, label=key.replace("_", " "))
             radius = curves[name]["radius_margin"]
             shown = radius * curves[name]["new rows"].min() / radius.min()
-            ax.plot(widths, shown, "C4--", label="radius margin, scaled to the lowest error")
+            ax.plot(widths, shown, "C5--", label="radius margin, scaled to the lowest error")
             ax.set(xscale="log", xlabel="sigma", ylim=(0, 0.8), title=name)
             ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5) if widths[0] <= tick <= widths[-1]]
             ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             ax.minorticks_off()
-            ax.grid(alpha=0.3)
         figure.axes[0].set_ylabel("error, or estimate of it")
         handles, labels = figure.axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, fontsize=8, ncols=4, loc="outside lower center")
+        figure.legend(handles, labels, ncols=4, loc="outside lower center")
 
-    picture(draw, size=(9.0, 4.5))
+    picture(draw, (13.0, 6.0))
 
 
 if __name__ == "__main__":

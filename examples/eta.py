@@ -15,7 +15,7 @@ The machines have no intercept, and three sets are averaged. Seconds: python exa
 from math import inf, sqrt
 
 import numpy as np
-from _gallery import mirror_symmetry, picture, table
+from _gallery import MARKERS, mirror_symmetry, picture, table
 
 from mercer import SVC
 from mercer.datasets import load_sonar
@@ -59,13 +59,12 @@ def main() -> None:
 
     def draw(figure):
         ax = figure.subplots()
-        for name, curve in curves.items():
-            ax.plot(ETAS, curve, "o-", ms=4, label=name)
+        for (name, curve), marker in zip(curves.items(), MARKERS, strict=False):
+            ax.plot(ETAS, curve, f"{marker}-", label=name)
         ax.axvline(1.0, color="black", ls=":", label="published minimum, mirror symmetry")
         ax.set(xlabel="learning rate eta", ylabel="epochs until the margin is 0.99", yscale="log")
         ax.set(xlim=(0, 2), title="The Kernel-Adatron: epochs against eta")
-        ax.grid(alpha=0.3)
-        ax.legend(fontsize=8)
+        ax.legend()
 
     picture(draw)
 

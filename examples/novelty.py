@@ -69,7 +69,7 @@ def main() -> None:
             ax.set_title(digit)
         figure.suptitle("USPS test images as the one-class machines of their digits order them")
 
-    picture(draw, (9.0, 4.2))
+    picture(draw, (13.0, 5.8))
 
 
 if __name__ == "__main__":

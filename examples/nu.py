@@ -61,22 +61,20 @@ def main() -> None:
             (left, classes, "inside the margin"),
             (middle, tubes, "outside the tube"),
         ):
-            ax.plot(NUS, shares[:, 1], "o-", ms=4, label="support vectors")
+            ax.plot(NUS, shares[:, 1], "o-", label="support vectors")
             ax.plot(NUS, NUS, "k:", label="nu")
-            ax.plot(NUS, shares[:, 0], "s-", ms=4, label=name)
+            ax.plot(NUS, shares[:, 0], "s-", label=name)
             ax.set(xlabel="nu", ylabel="share of rows", ylim=(0, 1))
-            ax.legend(fontsize=8, loc="upper left")
-        right.plot(NUS, tubes[:, 2], "o-", ms=4, label="found by NuSVR")
+            ax.legend(loc="upper left")
+        right.plot(NUS, tubes[:, 2], "o-", label="found by NuSVR")
         right.plot(NUS, theory, "k:", label="s * z(1 - nu/2)")
         right.set(xlabel="nu", ylabel="half-width of the tube", ylim=(0, None))
-        right.legend(fontsize=8)
-        left.set_title("NuSVC, ionosphere", fontsize=10)
-        middle.set_title("NuSVR, noisy sinc", fontsize=10)
-        right.set_title("its tube", fontsize=10)
-        for ax in (left, middle, right):
-            ax.grid(alpha=0.3)
+        right.legend()
+        left.set_title("NuSVC, ionosphere")
+        middle.set_title("NuSVR, noisy sinc")
+        right.set_title("Its tube")
 
-    picture(draw, (9.0, 3.4))
+    picture(draw, (13.0, 4.8))
 
 
 if __name__ == "__main__":

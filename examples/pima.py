@@ -51,15 +51,14 @@ def main() -> None:
 
     def draw(figure):
         ax = figure.subplots()
-        ax.plot(COSTS, path[:, 0], "o-", ms=4, label="new rows, soft margin")
-        ax.plot(COSTS, path[:, 1], "s:", ms=4, label="training rows, soft margin")
+        ax.plot(COSTS, path[:, 0], "o-", label="new rows, soft margin")
+        ax.plot(COSTS, path[:, 1], "s:", label="training rows, soft margin")
         ax.axhline(hard[0], color="black", ls="--", label="new rows, hard margin")
         ax.axhline(0.248, color="grey", ls=":", label="published: soft 0.248, hard 0.335")
         ax.axhline(0.335, color="grey", ls=":")
         ax.set(xscale="log", xlabel="C", ylabel="error", ylim=(0, 0.4))
         ax.set_title("Pima: the hard margin learns the noise (sigma = 3)")
-        ax.grid(alpha=0.3)
-        ax.legend(fontsize=8, loc="lower left")
+        ax.legend(loc="lower left")
 
     picture(draw)
 

@@ -9,7 +9,7 @@ to draw: python examples/reject.py [reject.png]
 """
 
 import numpy as np
-from _gallery import picture, table
+from _gallery import MARKERS, picture, table
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
@@ -45,15 +45,18 @@ def main() -> None:
         )
 
     def draw(figure):
-        axes = figure.subplots()
-        for name, points in curves.items():
-            _, rejected, accuracy = zip(*points, strict=True)
-            axes.plot(
-                np.multiply(rejected, 100), np.multiply(accuracy, 100), "o-", ms=3, label=name
-            )
-        axes.set(xlabel="rejected, %", ylabel="right among the others, %", title="Noisy digits")
-        axes.grid(alpha=0.3)
-        axes.legend()
+        left, right = figure.subplots(1, 2)
+        for (name, points), marker in zip(curves.items(), MARKERS, strict=False):
+            thresholds, rejected, accuracy = 100 * np.transpose(points)
+            left.plot(rejected, accuracy, f"{marker}-", label=name)
+            right.plot(thresholds / 100, rejected, f"{marker}-", label=name)
+        left.set(xlabel="rejected, %", ylabel="right among the others, %")
+        left.set_title("The more rows are rejected, the fewer are wrong")
+        right.set(xlabel="threshold", ylabel="rejected, %", ylim=(0, 100))
+        right.set_title("What a threshold rejects")
+        left.legend(loc="lower right")
+        right.legend(loc="upper left")
+        figure.suptitle("Noisy digits, half learned and half tested")
 
     picture(draw)
 

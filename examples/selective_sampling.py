@@ -86,12 +86,11 @@ def main() -> None:
         left.set(xlabel="labels", ylabel="error on new strings, %", ylim=(0, None))
         right.axvline(np.median(stopped), color="k", lw=0.8, ls=":", label="sampler stops")
         right.set(xlabel="labels", ylabel="dual objective, share of the last", ylim=(0, 1.05))
-        left.set_title("Error", fontsize=10)
-        right.set_title("Dual objective", fontsize=10)
+        left.set_title("Error")
+        right.set_title("Dual objective")
         for ax in (left, right):
             ax.set_xlim(0, ROWS)
-            ax.grid(alpha=0.3)
-            ax.legend(fontsize=8)
+            ax.legend()
 
     picture(draw, (13.0, 5.0))
 

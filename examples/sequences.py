@@ -67,14 +67,14 @@ def main() -> None:
 
     def draw(figure):
         for axis, (name, of) in zip(figure.subplots(1, 2), found.items(), strict=True):
-            axis.axhline(100 * of["bag of words"], color="gray", ls="--", label="bag of words")
-            for kind, colour in (("spectrum", "#2166ac"), ("subsequences", "#b2182b")):
-                axis.plot(LENGTHS, 100 * np.array(of[kind]), "o-", ms=4, color=colour, label=kind)
-            axis.set(title=name, xlabel="length", ylabel="error, %", ylim=(0, None))
-            axis.grid(alpha=0.3)
-            axis.legend(fontsize=8)
+            axis.axhline(100 * of["bag of words"], color="black", ls="--", label="bag of words")
+            for kind, style in (("spectrum", "o-"), ("subsequences", "s-")):
+                axis.plot(LENGTHS, 100 * np.array(of[kind]), style, label=kind)
+            axis.set(title=name.capitalize(), xlabel="length of the substrings", xticks=LENGTHS)
+            axis.set(ylabel="error, %", ylim=(0, None))
+            axis.legend()
 
-    picture(draw, (8.0, 3.5))
+    picture(draw, (13.0, 5.0))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if not path.stem.startswith("_"))
-LARGEST = 80_000  # bytes of a picture
+LARGEST = 210_000  # bytes of a picture, of at least 1400 pixels across
 
 
 def run(name, tmp_path):
@@ -65,13 +65,27 @@ def test_nu_bounds_both_shares(tmp_path):
         assert outside <= nu <= tube_support
 
 
-def test_margins_of_parity_are_the_theoretical_ones(tmp_path):
-    rows = [line.split() for line in run("spirals_parity", tmp_path) if "-parity" in line]
+@pytest.fixture(scope="module")
+def parity(tmp_path_factory):
+    return run("spirals_parity", tmp_path_factory.mktemp("parity"))
+
+
+def test_margins_of_parity_are_the_theoretical_ones(parity):
+    rows = [line.split() for line in parity if "-parity" in line]
     assert len(rows) == 4
     for _, _, error, size, support, margin, theory in rows:
         assert error == "0.0%"
         assert support == size
         assert float(margin) == pytest.approx(float(theory), abs=2e-6)
+
+
+def test_parity_is_solved_in_one_epoch(parity):
+    rows = [line.split() for line in parity if line.startswith("n = ")]
+    assert [int(row[2]) for row in rows] == [3, 4, 5, 6]
+    for _, _, _, published, ours, first, epochs in rows:
+        assert ours == published == "0"
+        assert 0 < float(first) < 1
+        assert 1 < int(epochs) < 12
 
 
 def test_checkerboard_is_learned_as_published(tmp_path):
