@@ -96,7 +96,7 @@ pub struct Training<'a> {
     pub(super) cost: &'a [f64],
     pub(super) solver: Solver,
     pub(super) monitor: &'a dyn Monitor,
-    session: Option<&'a Session<'a>>,
+    pub(super) session: Option<&'a Session<'a>>,
     pub(super) margin: Margin,
     pub(super) start: Option<&'a [f64]>,
 }
