@@ -7,7 +7,7 @@ functions that can be added, multiplied and scaled, `mercer.model_selection` hel
 parameters, `mercer.report` has the types of `report_`, and `mercer.datasets` and `mercer.plots`
 serve examples. `mercer.decomposition`, `mercer.discriminant_analysis`, `mercer.cluster`,
 `mercer.neighbors` and `mercer.bayes` have what else lives in feature space, and
-`mercer.preprocessing` multiplies images. `save` and `load` keep models in files, and `mercer.io` has
+`mercer.preprocessing` multiplies images. `save` and `load` keep models in files, `mercer.io` has
 other formats.
 """
 

@@ -282,7 +282,7 @@ class SVC(BaseClassifier):
         self.callback = callback
 
     _knows_joint = True
-    _solvers = ("smo", "interior", "adatron", "npa")
+    _solvers: ClassVar[tuple[str, ...]] = ("smo", "interior", "adatron", "npa")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
