@@ -1,6 +1,6 @@
 """C-support vector classification."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
