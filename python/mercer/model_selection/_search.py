@@ -1,5 +1,6 @@
 """Grid and random search in which fits share their work."""
 
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -64,6 +65,16 @@ def _shared(together: Together) -> Iterator[None]:
         together.close()
 
 
+def _splitter(search: Any, evaluate_candidates: Any) -> Any:
+    """Return the folds that scikit-learn has made: an attribute, in 1.6 a variable of `fit`.
+
+    They are not made again, since `cv` may be an iterator, which is used up then.
+    """
+    if hasattr(search, "_checked_cv_orig"):
+        return search._checked_cv_orig
+    return inspect.getclosurevars(evaluate_candidates).nonlocals["cv_orig"]
+
+
 class _SharedSearch:
     """What makes a search of scikit-learn share the work of its fits."""
 
@@ -123,7 +134,7 @@ class _SharedSearch:
 
         def evaluate(candidates: Any, cv: Any = None, **options: Any) -> Any:
             candidates = list(candidates)
-            cv = cv or self._checked_cv_orig  # type: ignore[attr-defined]
+            cv = cv or _splitter(self, evaluate_candidates)
             arguments = routed.estimator.fit
             planned = _Planned(cv, together, self.estimator, candidates, arguments)
             return evaluate_candidates(candidates, cv=planned, **options)
