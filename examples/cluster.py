@@ -1,4 +1,7 @@
-"""A machine and a search on a Dask cluster: the same optimum and the same results as at home.
+"""A cluster
+=========
+
+A machine and a search on a Dask cluster: the same optimum and the same results as at home.
 
 `DaskSVC` trains on rows that are divided among two processes. After each round every process
 examines all its rows in float64: the picture shows how the gap of the whole problem closes. The
@@ -6,6 +9,7 @@ search sends one task for each gamma and fold. Another cluster is another addres
 Needs dask and distributed. Some seconds: python examples/cluster.py [cluster.png]
 """
 
+# sphinx_gallery_thumbnail_path = '../examples/cluster.png'
 import joblib
 import numpy as np
 from _gallery import picture, table
