@@ -29,6 +29,7 @@ _NO_PROSE = (
     r"\{[\w:]+\}|\{\{.*?\}\}",  # roles and substitutions
     r"\]\([^)]*\)",  # where links lead
     r"https?://\S+",
+    r"\b\w*[a-z][A-Z]\w*\b",  # names of classes
     r"\b[\w.]*[_\d/.][\w./]*\b",  # what has digits, dots or underscores is no word
 )
 
