@@ -17,8 +17,7 @@ from itertools import islice
 from math import inf
 
 import numpy as np
-from _gallery import COLOURS, MARKERS, load, picture, table
-from _published import kernel_adatron
+from _gallery import COLOURS, MARKERS, kernel_adatron, load, picture, table
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, cross_val_score
 
 from mercer import SVC

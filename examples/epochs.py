@@ -16,8 +16,7 @@ from itertools import islice
 from math import inf
 
 import numpy as np
-from _gallery import COLOURS, mirror_symmetry, picture, published_half, table
-from _published import kernel_adatron
+from _gallery import COLOURS, kernel_adatron, mirror_symmetry, picture, published_half, table
 
 from mercer import SVC
 from mercer.datasets import load_sonar

@@ -19,8 +19,7 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
-from _gallery import COLOURS, MARKERS, load, mirror_symmetry, picture, table
-from _published import kernel_adatron
+from _gallery import COLOURS, MARKERS, kernel_adatron, load, mirror_symmetry, picture, table
 from sklearn.preprocessing import StandardScaler
 
 from mercer.datasets import load_ionosphere, load_sonar

@@ -15,8 +15,7 @@ from itertools import islice, product
 from math import exp, inf, sqrt
 
 import numpy as np
-from _gallery import COLOURS, MARKERS, picture, table
-from _published import kernel_adatron
+from _gallery import COLOURS, MARKERS, kernel_adatron, picture, table
 
 from mercer import SVC
 from mercer.kernels import RBF

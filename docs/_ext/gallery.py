@@ -19,6 +19,7 @@ PICTURE = Path(tempfile.gettempdir()) / "mercer-gallery"
 RUN = (
     "checkerboard",
     "spirals_parity",
+    "rbf_centres",
     "sonar",
     "ionosphere",
     "nu",
