@@ -4,7 +4,7 @@
 //! entry `mercer` of its metadata is a JSON document that says what the arrays are:
 //!
 //! ```text
-//! {"format_version": 1, "library_version": "0.1.0",
+//! {"format_version": 1, "library_version": "0.2.0",
 //!  "model": {"estimator": "SVC", "parameters": {..}, "attributes": {..}}}
 //! ```
 //!
