@@ -62,8 +62,6 @@ def assemble(outcome: Outcome, job: Job, n_classes: int) -> Assembled:
     rows = take_rows(stacked([each.X for each in variables]), first[order])
     numbers, labels = numbers[order], labels[order]
     dual_coef = np.zeros((_n_coefficients(job, n_classes), len(numbers)))
-    places = np.empty(len(numbers), dtype=np.intp)
-    places[np.argsort(numbers)] = np.arange(len(numbers))
     by_number = np.argsort(numbers)
     for number, (machine, each, beta) in enumerate(
         zip(job.machines, variables, betas, strict=True)

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any, ClassVar, TypeVar
 
 import dask
@@ -20,7 +21,7 @@ from mercer.dask._partitions import Described, Partitions, is_collection
 from mercer.dask._rounds import Rounds
 from mercer.kernels import MercerCheck, check
 
-__all__ = ["Distributed", "distributed"]
+__all__ = ["Distributed", "Scored", "distributed"]
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -29,7 +30,7 @@ _SAMPLE = 300
 
 
 def distributed(estimator: _Class) -> _Class:
-    """Give a class the parameters of the local estimator it derives from, and `client`."""
+    """Give a class the parameters of the local estimator, `client`, and lazy predictions."""
     local = estimator._local  # type: ignore[attr-defined]
 
     def __init__(self: Any, *, client: Client | None = None, **parameters: Any) -> None:
@@ -41,7 +42,26 @@ def distributed(estimator: _Class) -> _Class:
     parameters = [*signature.parameters.values(), client]
     __init__.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     estimator.__init__ = __init__  # type: ignore[misc]
+    for name in ("predict", "decision_function", "score_samples", "reject"):
+        if hasattr(local, name):
+            setattr(estimator, name, _lazy(getattr(local, name)))
     return estimator
+
+
+def _lazy(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method of the local estimator take dask collections, and answer with one."""
+
+    @wraps(method)
+    def of_collection(self: Any, X: Any, *arguments: Any, **named: Any) -> Any:
+        if is_collection(X):
+            return self._lazily(X, partial(_call, method.__name__, arguments, named))
+        return method(self, X, *arguments, **named)
+
+    return of_collection
+
+
+def _call(method: str, arguments: tuple[Any, ...], named: Any, model: Any, X: Any) -> Any:
+    return getattr(model, method)(X, *arguments, **named)
 
 
 class Distributed:
@@ -55,7 +75,7 @@ class Distributed:
     report_: Any
     _local: type[Any]
     #: The training algorithms that can go on from the solutions of parts.
-    _solvers: ClassVar[tuple[str, ...]] = ("smo", "interior")
+    _solvers: ClassVar[Any] = ("smo", "interior")
     #: What is learnt: "classes", "values" or "nothing".
     _learns = "nothing"
     #: Whether rows have to be asked for k(x, x).
@@ -174,62 +194,73 @@ class Distributed:
 
     # Prediction
 
-    def _lazily(self, X: Any, method: str, *arguments: Any) -> Any:
-        """Call a method of the local estimator on each partition when that is asked for."""
+    def _lazily(self, X: Any, method: Callable[[Any, Any], NDArray[Any]]) -> Any:
+        """Call a function of the local estimator and rows on each partition, when asked for it."""
         check_is_fitted(self)
         model = self.to_local()
         if model.n_jobs is None:
             # Dask predicts as many partitions side by side as a worker has threads.
             model.n_jobs = 1
-        sample = np.zeros((1, model.n_features_in_)) if "n_features_in_" in vars(model) else None
         shared = dask.delayed(model, pure=True)
-        call = _Call(method, arguments)
+        call = _Call(method, as_frame=not isinstance(X, da.Array))
         if not isinstance(X, da.Array):
-            meta = call.as_frame(model, X._meta_nonempty).iloc[:0]
-            return X.map_partitions(call.as_frame_of(), shared, meta=meta)
-        if len(X.chunks) > 1 and len(X.chunks[1]) > 1:
+            return X.map_partitions(call, shared, meta=call(X._meta_nonempty, model).iloc[:0])
+        if len(X.chunks[1]) > 1:
             X = X.rechunk({1: -1})
-        width = call(sample, model) if sample is not None else np.zeros(1)
-        if width.ndim == 1:
-            return X.map_blocks(call, shared, drop_axis=1, dtype=width.dtype, meta=width[:0])
-        chunks = (X.chunks[0], (width.shape[1],))
-        return X.map_blocks(call, shared, chunks=chunks, dtype=width.dtype, meta=width[:0])
+        one = call.values(np.zeros((1, model.n_features_in_)), model)
+        form: dict[str, Any] = {"drop_axis": 1}
+        if one.ndim > 1:
+            form = {"chunks": (X.chunks[0], (one.shape[1],))}
+        return X.map_blocks(call, shared, dtype=one.dtype, meta=one[:0], **form)
+
+
+class Scored(Distributed):
+    """An estimator whose predictions have a score."""
+
+    def score(self, X: RowsLike, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of classes, or R^2 of values.
+
+        Parameters
+        ----------
+        X : dask array or data frame, or what the local estimator takes
+            The rows.
+        y : dask collection or array-like
+            The labels or values.
+        sample_weight : dask collection or array-like, default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        from sklearn.metrics import accuracy_score, r2_score
+
+        local: Any = self
+        score = accuracy_score if self._learns == "classes" else r2_score
+        found, y, weight = dask.compute(local.predict(X), y, sample_weight)
+        return float(score(y, found, sample_weight=weight))
 
 
 class _Call:
-    """A method of a model, for blocks of rows."""
+    """A function of a model and rows, for blocks of rows."""
 
-    def __init__(self, method: str, arguments: tuple[Any, ...]) -> None:
-        self._method, self._arguments = method, arguments
+    def __init__(self, method: Callable[[Any, Any], NDArray[Any]], *, as_frame: bool) -> None:
+        self._method, self._as_frame = method, as_frame
 
-    def __call__(self, X: Any, model: Any) -> NDArray[Any]:
-        if X.shape[0] == 0:
-            return self(np.zeros((1, model.n_features_in_)), model)[:0]
-        found: NDArray[Any] = getattr(model, self._method)(X, *self._arguments)
-        return found
-
-    def as_frame(self, model: Any, X: Any) -> Any:
-        """Return a series, or a frame if there are several values for each row."""
-        import pandas as pd
-
-        values = self(X if len(X) else np.zeros((1, model.n_features_in_)), model)[: len(X)]
-        if values.ndim == 1:
-            return pd.Series(values, index=X.index, name=self._method)
-        return pd.DataFrame(values, index=X.index)
-
-    def as_frame_of(self) -> Callable[[Any, Any], Any]:
-        """Return the same as a function of rows and model."""
-        return _Framed(self)
-
-
-class _Framed:
-    def __init__(self, call: _Call) -> None:
-        self._call = call
+    def values(self, X: Any, model: Any) -> NDArray[Any]:
+        """Return what the method does; of no rows, nothing of the right form."""
+        if not X.shape[0]:
+            return self.values(np.zeros((1, model.n_features_in_)), model)[:0]
+        return self._method(model, X)
 
     def __call__(self, X: Any, model: Any) -> Any:
-        return self._call.as_frame(model, X)
+        """Return the values of a block: of a frame as a series, or a frame if there are several."""
+        values = self.values(X, model)
+        if not self._as_frame:
+            return values
+        import pandas as pd
 
-
-def is_lazy(X: Any) -> bool:
-    """Tell whether rows are on a cluster."""
-    return is_collection(X)
+        if values.ndim == 1:
+            return pd.Series(values, index=X.index)
+        return pd.DataFrame(values, index=X.index)

@@ -4,23 +4,22 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-import dask
 import numpy as np
 from numpy.typing import NDArray
 
 from mercer import SVC, SVDD, SVR, NuSVC, OneClassSVM, _core
 from mercer._data import RowsLike, scaled
 from mercer._params import check_choice, check_intercept
-from mercer.dask._base import Distributed, distributed
+from mercer.dask._base import Distributed, Scored, distributed
 from mercer.dask._machines import Machine
-from mercer.dask._partitions import Described, is_collection
+from mercer.dask._partitions import Described
 from mercer.svm._classifier import weights_of
 from mercer.svm._probability import asked_for
 
 __all__ = ["DaskNuSVC", "DaskOneClassSVM", "DaskSVC", "DaskSVDD", "DaskSVR"]
 
 
-class _Classifier(Distributed):
+class _Classifier(Scored):
     """What the classifiers share."""
 
     _learns = "classes"
@@ -55,10 +54,6 @@ class _Classifier(Distributed):
         numbers = np.arange(len(classes))
         class_weight = weights_of(local.class_weight, classes, numbers, whole.class_weights)
         multiclass = "ovo" if len(classes) == 2 else local.multiclass
-        if local.multiclass not in ("ovo", "ovr", "dag"):
-            raise ValueError(
-                f"multiclass must be 'ovo', 'ovr' or 'dag' on a cluster, got {local.multiclass!r}"
-            )
         pairs: list[tuple[int, int]]
         if multiclass == "ovr":
             pairs = [(-1, number) for number in range(len(classes))]
@@ -77,68 +72,6 @@ class _Classifier(Distributed):
 
     def _cost(self) -> float:
         return 1.0
-
-    def decision_function(self, X: RowsLike) -> Any:
-        """Compute how clearly each row belongs to each class: lazily if `X` is lazy.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or what the local estimator takes
-            The rows.
-
-        Returns
-        -------
-        dask array, series or data frame, or ndarray
-            The values, as the local estimator returns them for each partition.
-        """
-        if is_collection(X):
-            return self._lazily(X, "decision_function")
-        return super().decision_function(X)  # type: ignore[misc]
-
-    def predict(self, X: RowsLike) -> Any:
-        """Find the class of each row: lazily if `X` is lazy.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or what the local estimator takes
-            The rows.
-
-        Returns
-        -------
-        dask array or series, or ndarray
-            The labels.
-        """
-        if is_collection(X):
-            return self._lazily(X, "predict")
-        return super().predict(X)  # type: ignore[misc]
-
-    def score(self, X: RowsLike, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or what the local estimator takes
-            The rows.
-        y : dask collection or array-like
-            The labels.
-        sample_weight : dask collection or array-like, default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        float
-            The share of rows whose class is predicted.
-        """
-        return _score(self, X, y, sample_weight)
-
-
-def _score(estimator: Any, X: RowsLike, y: Any, sample_weight: Any) -> float:
-    """Return the score of predictions that may have to be computed."""
-    from sklearn.metrics import accuracy_score, r2_score
-
-    score = accuracy_score if estimator._learns == "classes" else r2_score
-    found, y, weight = dask.compute(estimator.predict(X), y, sample_weight)
-    return float(score(y, found, sample_weight=weight))
 
 
 def _sides(
@@ -272,7 +205,7 @@ class DaskNuSVC(_Classifier, NuSVC):
 
 
 @distributed
-class DaskSVR(Distributed, SVR):
+class DaskSVR(Scored, SVR):
     """`mercer.SVR` whose rows are on a Dask cluster: the same optimum, certified over all rows.
 
     Parameters
@@ -331,40 +264,6 @@ class DaskSVR(Distributed, SVR):
         )
         return machines, {}
 
-    def predict(self, X: RowsLike) -> Any:
-        """Compute the value of each row: lazily if `X` is lazy.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or what the local estimator takes
-            The rows.
-
-        Returns
-        -------
-        dask array, series or data frame, or ndarray
-            The values.
-        """
-        return self._lazily(X, "predict") if is_collection(X) else super().predict(X)
-
-    def score(self, X: RowsLike, y: Any, sample_weight: Any = None) -> float:
-        """Return R^2, the share of the variance that is explained.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or what the local estimator takes
-            The rows.
-        y : dask collection or array-like
-            The values.
-        sample_weight : dask collection or array-like, default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        float
-            R^2.
-        """
-        return _score(self, X, y, sample_weight)
-
 
 class _Detector(Distributed):
     """What the machines without labels share."""
@@ -392,57 +291,6 @@ class _Detector(Distributed):
         )
         tol = machine.formulation.tolerance(machine.asked_tol, whole.weight)
         return (replace(machine, tol=tol),), {}
-
-    def score_samples(self, X: RowsLike) -> Any:
-        """Compute how much each row is like those trained on: lazily if `X` is lazy.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or what the local estimator takes
-            The rows.
-
-        Returns
-        -------
-        dask array or series, or ndarray
-            The scores.
-        """
-        if is_collection(X):
-            return self._lazily(X, "score_samples")
-        return super().score_samples(X)  # type: ignore[misc]
-
-    def decision_function(self, X: RowsLike) -> Any:
-        """Compute how far inside the boundary each row lies: lazily if `X` is lazy.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or what the local estimator takes
-            The rows.
-
-        Returns
-        -------
-        dask array or series, or ndarray
-            The values, negative outside.
-        """
-        if is_collection(X):
-            return self._lazily(X, "decision_function")
-        return super().decision_function(X)  # type: ignore[misc]
-
-    def predict(self, X: RowsLike) -> Any:
-        """Tell which rows are inside the boundary: lazily if `X` is lazy.
-
-        Parameters
-        ----------
-        X : dask array or data frame, or what the local estimator takes
-            The rows.
-
-        Returns
-        -------
-        dask array or series, or ndarray
-            1 for rows inside or on the boundary, -1 for outliers.
-        """
-        if is_collection(X):
-            return self._lazily(X, "predict")
-        return super().predict(X)  # type: ignore[misc]
 
 
 @distributed
