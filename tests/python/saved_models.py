@@ -22,6 +22,7 @@ from mercer.decomposition import KernelICA, KernelPCA
 from mercer.discriminant_analysis import KernelFisherDiscriminant
 from mercer.kernels import RBF, Linear, MercerMap, Polynomial, Spectrum
 from mercer.neighbors import KernelNeighborsClassifier, KernelNeighborsRegressor
+from mercer.svm import Perceptron
 
 FOLDER = Path(__file__).resolve().parents[1] / "fixtures" / "models"
 
@@ -100,6 +101,7 @@ def others():
         "neighbors": (KernelNeighborsClassifier(3).fit(X, TEXTS), ASKED),
         "neighbors_prototypes": (prototypes, ASKED),
         "neighbors_regressor": (KernelNeighborsRegressor(3).fit(X, NUMBERS), ASKED),
+        "perceptron": (Perceptron(kernel=RBF(gamma=5.0)).fit(X, TWO), ASKED),
         "rvc": (RVC().fit(X, CLASSES), ASKED),
         "rvr": (RVR().fit(X, NUMBERS), ASKED),
         "bayes_point": (BayesPointClassifier(random_state=0).fit(X, TWO), ASKED),
