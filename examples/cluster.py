@@ -12,7 +12,7 @@ Needs dask and distributed. Some seconds: python examples/cluster.py [cluster.pn
 # sphinx_gallery_thumbnail_path = '../examples/cluster.png'
 import joblib
 import numpy as np
-from _gallery import picture, table
+from _gallery import MARKERS, picture, table
 from sklearn.datasets import make_classification, make_moons
 
 from mercer import SVC
@@ -63,10 +63,11 @@ def main() -> None:
 
     def draw(figure):
         axes = figure.subplots()
-        for name, of_rounds in gaps.items():
-            axes.semilogy(np.arange(1, len(of_rounds) + 1), of_rounds, marker="o", label=name)
+        for (name, of_rounds), marker in zip(gaps.items(), MARKERS, strict=False):
+            axes.semilogy(np.arange(1, len(of_rounds) + 1), of_rounds, marker=marker, label=name)
         axes.axhline(1e-4, color="black", ls=":", label="tol")
         axes.set(xlabel="round", ylabel="gap over all rows")
+        axes.set_title("DaskSVC on two processes: the gap of the whole problem closes")
         axes.xaxis.get_major_locator().set_params(integer=True)
         axes.legend()
 

@@ -6,9 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from mercer import SVC
+from mercer.kernels import RBF
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SCRIPTS = sorted(path for path in EXAMPLES.glob("*.py") if not path.stem.startswith("_"))
@@ -49,6 +54,7 @@ def test_picture_is_there_and_on_the_page(script):
     picture = script.with_suffix(".png").read_bytes()
     assert picture.startswith(b"\x89PNG")
     assert len(picture) < LARGEST
+    assert int.from_bytes(picture[16:20], "big") >= 1400  # pixels across
 
 
 def test_page_shows_nothing_else():
@@ -101,3 +107,23 @@ def test_missing_data_ends_with_a_reason(tmp_path):
     done = subprocess.run(command, env=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.strip().endswith("set MERCER_DATA to the folder that has pima.npz")
+
+
+@pytest.mark.parametrize("C", [np.inf, 1.0])
+def test_the_printed_algorithm_ends_at_the_plane_of_the_core(C, monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    from _gallery import kernel_adatron
+
+    random = np.random.RandomState(0)
+    X = random.normal(size=(2, 30, 2))
+    y = np.sign(X[:, :, 0] * X[:, :, 1])
+    K = np.array([RBF(sigma=0.5)(rows) for rows in X])
+    last = next(islice(kernel_adatron(K, y, mu=5.0, C=C), 600, None))
+    for rows, labels, values, beta, intercept in zip(
+        X, y, K, last.coefficients, last.intercept, strict=True
+    ):
+        model = SVC(C=C, kernel=RBF(sigma=0.5), tol=1e-8).fit(rows, labels)
+        expected = model.decision_function(rows)
+        np.testing.assert_allclose(values @ beta + intercept, expected, atol=1e-5)
+    if np.isinf(C):
+        np.testing.assert_allclose(last.margin, 1.0, atol=1e-5)
