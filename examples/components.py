@@ -62,8 +62,9 @@ def main() -> None:
             ax.contourf(x, y, values, levels, cmap="RdBu_r")
             ax.contour(x, y, values, levels[1:-1:2], colors="k", linewidths=0.4, alpha=0.6)
             ax.plot(*X.T, "o", ms=2.5, mfc="white", mec="black", mew=0.5)
-            ax.set_title(f"{number + 1}: eigenvalue {pca.eigenvalues_[number]:.2f}", fontsize=11)
+            ax.set_title(f"{number + 1}: eigenvalue {pca.eigenvalues_[number]:.2f}")
             ax.set(xticks=(-1, 0, 1), yticks=(0, 1), aspect="equal")
+            ax.grid(visible=False)
         figure.suptitle("The eight leading kernel principal components of three clusters")
 
     picture(draw, (13.0, 6.4))

@@ -100,9 +100,10 @@ def main() -> None:
                 labels if ax.get_subplotspec().is_first_col() else [],
             )
             ax.tick_params(length=0)
+            ax.grid(visible=False)
             for line in (2, 7):
                 ax.axhline(16 * line - 0.5, color="#b2182b", lw=1)
-            ax.set_title(name)
+            ax.set_title(name.capitalize())
         figure.suptitle("USPS digits, denoised by linear and by kernel PCA")
 
     picture(draw, (13.0, 7.9))

@@ -81,7 +81,7 @@ def main() -> None:
                     value = likeness(values, shown["sources"])[column]
                     title = f"{name}: correlation {value:.3f}"
                     ax.plot(shown["sources"][:140, column], color="gray", lw=0.8, ls="--")
-                ax.set_title(title, fontsize=11)
+                ax.set_title(title[0].upper() + title[1:])
         for ax in axes[-1]:
             ax.set_xlabel("time; dashed: the source")
         figure.suptitle("Two sources, mixed along a spiral, and what ICA finds")
