@@ -7,10 +7,11 @@ Campbell, "An introduction to kernel methods", section 3: the ORL faces, ten ima
 persons, five to learn and five to test. A direct SVM has 5.5% errors, one on images that are
 rescaled and sampled locally 3.7%, an invariant one that learns translated and zoomed images as
 well, 1400 for the 200, 1.5%; the best of other methods 2.7%. Which five are learned, the pixels,
-the width and the size of the moves are not known. Here five are drawn at random, five times over,
-the images have 32 x 32 pixels, each the mean of four, the kernel is a Gaussian of half the median
-distance, and four shifts by a pixel and two zooms by a twentieth make up to 1400. What is gained is
-less than published, though the direct machine has their error. The middle method is not repeated.
+the width and the size of the moves are not known. Here five are drawn at random, ten times over,
+the images have 32 x 32 pixels, each the mean of four, the kernel is a Gaussian as wide as the
+median distance, and four shifts by a pixel and two zooms by a twentieth make up to 1400. The direct
+machine does better than published, and virtual examples bring less; at half that width the errors
+are 5.5% and 4.4%, at twice 4.2% and 3.0%, over five draws. The middle method is not repeated.
 Half a minute: python examples/faces.py [faces.png]
 """
 
@@ -23,7 +24,7 @@ from mercer import SVC
 from mercer.kernels import RBF
 from mercer.preprocessing import VirtualExamples
 
-DRAWS, SIDE = 5, 32
+DRAWS, SIDE = 10, 32
 ZOOMS = (0.95, 1.05)
 PUBLISHED = {"direct": 5.5, "local samples": 3.7, "invariant": 1.5, "best other": 2.7}
 SHOWN = ("as it is", "up", "down", "left", "right", "smaller", "larger")
@@ -46,7 +47,7 @@ def median_distance(X: np.ndarray) -> float:
 def main() -> None:
     """Print the errors, and draw them with the virtual examples of a face."""
     X, y = faces()
-    kernel = RBF(sigma=0.5 * median_distance(X))
+    kernel = RBF(sigma=median_distance(X))
     machine = SVC(C=1000.0, kernel=kernel, multiclass="ovr")
     model = VirtualExamples(machine, zooms=ZOOMS)
     errors, sizes = [], []
