@@ -418,8 +418,7 @@ class Formulation:
         self,
         kernel: Kernel,
         samples: Samples,
-        target: NDArray[np.int64] | NDArray[np.float64] | None,
-        weight: NDArray[np.float64],
+        wanted: tuple[NDArray[np.int64] | NDArray[np.float64] | None, NDArray[np.float64]],
         settings: Settings,
         past: Past | None = None,
     ) -> Fit:

@@ -511,24 +511,21 @@ impl PyFormulation {
         Ok((beta, intercept, radius))
     }
 
-    #[pyo3(signature = (kernel, samples, target, weight, settings, past=None))]
-    #[allow(clippy::too_many_arguments)] // Python's
+    #[pyo3(signature = (kernel, samples, wanted, settings, past=None))]
     fn fit(
         &self,
         py: Python,
         kernel: &PyKernel,
         samples: &PySamples,
-        target: Option<&Bound<PyAny>>,
-        weight: PyReadonlyArray1<f64>,
+        wanted: (Option<Bound<PyAny>>, PyReadonlyArray1<f64>),
         settings: &PySettings,
         past: Option<&PyPast>,
     ) -> PyResult<PyFit> {
         let samples = &*samples.0;
-        let target = Target::of(target)?;
+        let (target, weight) = (Target::of(wanted.0.as_ref())?, copy(&wanted.1)?);
         if let Some(rows) = target.rows() {
             check_length("y", rows, samples)?;
         }
-        let weight = copy(&weight)?;
         check_length("sample_weight", weight.len(), samples)?;
         let rows = Rows {
             samples,

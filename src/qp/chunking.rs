@@ -13,7 +13,7 @@ use super::confirm::{bounded_gap, estimated_noise, exact_gradient};
 use super::control::{Control, Monitor, StopRule};
 use super::coordinates::Coordinates;
 use super::duality::Point;
-use super::kkt::{Thresholds, intercepts};
+use super::kkt::intercepts;
 use super::phases::Phases;
 use super::problem::{Constraint, DualProblem};
 use super::report::{Algorithm, Report, Solution, Status};
@@ -43,7 +43,7 @@ const ATTEMPTS: u32 = 3;
 pub struct Chunking {
     /// When to stop; iterations are the pair steps within all chunks.
     pub stop: StopRule,
-    /// Variables that are added in every round; the first chunk has as many.
+    /// Variables that are added in every round, a pair at least; the first chunk has as many.
     pub growth: usize,
     /// Bytes for kernel rows; None for what is needed up to a fair share of the free memory.
     pub cache_bytes: Option<usize>,
@@ -191,31 +191,26 @@ impl Rounds<'_, '_> {
         bounded_gap(self.task.problem, &self.at, &vec![noise; self.at.len()])
     }
 
-    /// Returns the next chunk: the variables that are not zero, and those of the others whose conditions
-    /// are violated most.
+    /// Returns the next chunk: the variables that are not zero, and those of the others that should grow
+    /// or shrink most. Half of them each, and one at least: what one gains another has to give.
     fn chunk(&self) -> Vec<usize> {
-        let thresholds = Thresholds::at(&self.at, &self.task.problem.constraint);
-        let middle = thresholds.middle(0);
-        let violation = |i: usize| {
-            let point = self.at.point(i);
-            let up = if point.may_grow() {
-                point.up() - middle
-            } else {
-                f64::NEG_INFINITY
-            };
-            let down = if point.may_shrink() {
-                middle - point.down()
-            } else {
-                f64::NEG_INFINITY
-            };
-            up.max(down)
+        let grows = |i: usize| match self.at.point(i).may_grow() {
+            true => self.at.point(i).up(),
+            false => f64::NEG_INFINITY,
+        };
+        let shrinks = |i: usize| match self.at.point(i).may_shrink() {
+            true => -self.at.point(i).down(),
+            false => f64::NEG_INFINITY,
         };
         let is_used = |i: usize| self.at.beta[i] != 0.0;
         let (mut chunk, mut others): (Vec<usize>, Vec<usize>) =
             (0..self.at.len()).partition(|&i| is_used(i));
-        others.sort_by(|&i, &j| violation(j).total_cmp(&violation(i)));
-        others.truncate(self.settings.growth);
-        chunk.extend(others);
+        let half = self.settings.growth.div_ceil(2);
+        let sides: [&dyn Fn(usize) -> f64; 2] = [&grows, &shrinks];
+        for gain in sides {
+            others.sort_by(|&i, &j| gain(j).total_cmp(&gain(i)));
+            chunk.extend(others.drain(..half.min(others.len())));
+        }
         chunk.sort_unstable();
         chunk
     }

@@ -135,13 +135,13 @@ def test_results_are_handed_over_once():
     )
     formulation = _core.Formulation.svc(loss="hinge", intercept="free", multiclass="ovo")
     kernel, samples = _core.Kernel.linear(), _core.Samples.dense(X)
-    fit = formulation.fit(kernel, samples, y, np.ones(3), settings)
+    fit = formulation.fit(kernel, samples, (y, np.ones(3)), settings)
     for name in ("support", "n_support", "dual_coef", "intercept"):
         assert getattr(fit, name) is getattr(fit, name)
     with pytest.raises(ValueError, match="sample_weight must have 3 entries, one per row of X"):
-        formulation.fit(kernel, samples, y, np.ones(2), settings)
+        formulation.fit(kernel, samples, (y, np.ones(2)), settings)
     with pytest.raises(ValueError, match="y must have 3 entries, one per row of X, got 2"):
-        formulation.fit(kernel, samples, y[:2], np.ones(3), settings)
+        formulation.fit(kernel, samples, (y[:2], np.ones(3)), settings)
 
 
 _LONG_FIT = """

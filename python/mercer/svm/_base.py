@@ -350,7 +350,7 @@ class BaseKernelMachine(GoingOn, CallbackSupportMixin, PrivateNames, KernelParam
                     past = self._past_for(rows, kernel)
                 given = source.training(rows, settings, machines)
                 fit = problem.formulation.fit(
-                    given.kernel, given.samples, problem.target, problem.cost, settings, past
+                    given.kernel, given.samples, (problem.target, problem.cost), settings, past
                 )
             self._note_end(fit, X, kernel)
             self.report_ = report_of(fit, given, perf_counter() - start)

@@ -4,7 +4,6 @@
 //! same for many fits, and where there are many features a row takes longer to compute than to read.
 
 use super::source::{RowSource, Terms};
-use super::whole::Part;
 use crate::error::{Polled, Stop, poll};
 use crate::kernel::Columns;
 use crate::matrix::description::Description;
@@ -65,16 +64,13 @@ impl Exact {
 
 /// The rows of a part of a whole matrix, of which products read what there is.
 pub(super) struct ExactRows<'a> {
-    part: &'a Part<'a>,
-    exact: &'a Exact,
-    own: Box<dyn RowSource<f64> + 'a>,
-}
-
-impl<'a> ExactRows<'a> {
-    /// `own` is what the rows would come from if there were no whole matrix.
-    pub fn new(part: &'a Part<'a>, exact: &'a Exact, own: Box<dyn RowSource<f64> + 'a>) -> Self {
-        ExactRows { part, exact, own }
-    }
+    pub exact: &'a Exact,
+    /// What the whole matrix is made of.
+    pub all: &'a Description<'a>,
+    /// The numbers of the part's variables in it.
+    pub variables: &'a [usize],
+    /// What rows would come from if there were no whole matrix.
+    pub own: Box<dyn RowSource<f64> + 'a>,
 }
 
 impl RowSource<f64> for ExactRows<'_> {
@@ -111,10 +107,10 @@ impl RowSource<f64> for ExactRows<'_> {
     }
 
     fn product(&mut self, beta: &[f64], at: &[u32], stop: Stop) -> Polled<Vec<f64>> {
-        let variables = self.part.variables();
+        let variables = self.variables;
         let support = variables.iter().zip(beta).filter(|(_, beta)| **beta != 0.0);
         let (rows, factors): (Vec<usize>, Vec<f64>) = support.unzip();
-        self.exact.provide(self.part.all(), &rows, stop)?;
+        self.exact.provide(self.all, &rows, stop)?;
         let columns: Vec<usize> = at.iter().map(|&i| variables[i as usize]).collect();
         let mut products = vec![0.0; at.len()];
         for (rows, factors) in rows.chunks(AT_A_TIME).zip(factors.chunks(AT_A_TIME)) {

@@ -169,23 +169,18 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the numbers of its variables in the whole matrix.
-    pub(super) fn variables(&self) -> &[usize] {
-        &self.variables
-    }
-
-    /// Returns what the whole matrix is made of.
-    pub(super) fn all(&self) -> &Description<'a> {
-        &self.whole.all
-    }
-
     /// Returns its rows in `f64`; `own` is what they would come from if there were no whole matrix.
     pub(super) fn exact_rows<'b>(
         &'b self,
         own: Box<dyn RowSource<f64> + 'b>,
     ) -> Box<dyn RowSource<f64> + 'b> {
         match &self.whole.exact {
-            Some(exact) => Box::new(ExactRows::new(self, exact, own)),
+            Some(exact) => Box::new(ExactRows {
+                exact,
+                all: &self.whole.all,
+                variables: &self.variables,
+                own,
+            }),
             None => own,
         }
     }
