@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn an_answer_holds_for_a_while() {
-        let long = Recent::new(Duration::from_secs(3600));
-        assert_eq!((long.get(|| 1), long.get(|| 2)), (1, 1));
-        let short = Recent::new(Duration::ZERO);
-        assert_eq!((short.get(|| 1), short.get(|| 2)), (1, 2));
+        static LONG: Recent = Recent::new(Duration::from_secs(3600));
+        assert_eq!((LONG.get(|| 1), LONG.get(|| 2)), (1, 1));
+        static SHORT: Recent = Recent::new(Duration::ZERO);
+        assert_eq!((SHORT.get(|| 1), SHORT.get(|| 2)), (1, 2));
     }
 
     #[test]
