@@ -337,6 +337,10 @@ def test_what_cannot_be_is_refused(client):
         DaskSVC(kernel="precomputed").fit(rows, labels)
     with pytest.raises(ValueError, match="probability must be False"):
         DaskSVC(probability=True).fit(rows, labels)
+    with pytest.raises(ValueError, match="warm_start must be False on a cluster, got True"):
+        DaskSVC(warm_start=True).fit(rows, labels)
+    with pytest.raises(ValueError, match="callback must be None on a cluster, got <built-in"):
+        DaskSVC(callback=print).fit(rows, labels)
     with pytest.raises(ValueError, match="solver must be 'smo' or 'interior'"):
         DaskSVC(solver="adatron").fit(rows, labels)
     with pytest.raises(ValueError, match="multiclass must be 'ovo', 'ovr' or 'dag'"):

@@ -139,6 +139,11 @@ class Distributed:
         local._check_parameters()
         if isinstance(local.kernel, str) and local.kernel == "precomputed":
             raise ValueError("kernel must not be 'precomputed' on a cluster: give a function")
+        for name, without in (("warm_start", False), ("callback", None)):
+            if getattr(self, name) is not without:
+                raise ValueError(
+                    f"{name} must be {without} on a cluster, got {getattr(self, name)!r}"
+                )
         client = self._client()
         unfitted = clone(self.to_local())
         checker = object.__new__(type(self))
