@@ -96,7 +96,7 @@ class Epoch(NamedTuple):
 
 
 def kernel_adatron(
-    K: np.ndarray, y: np.ndarray, *, mu: float | None = None, C: float = inf, eta: float = 1.0
+    K: np.ndarray, y: np.ndarray, *, mu: float | None = None, C: float = inf, eta: Any = 1.0
 ) -> Iterator[Epoch]:
     """Learn several sets of as many rows at once, epoch by epoch, without end, as is printed.
 
@@ -108,7 +108,7 @@ def kernel_adatron(
 
     and between epochs the secant rule moves the intercept lambda towards omega = sum_i alpha_i y_i
     = 0, beginning with mu and -mu. There is no intercept without mu. K has the kernel matrices,
-    (sets, rows, rows), and y the signs of the rows, (sets, rows).
+    (sets, rows, rows), and y the signs of the rows, (sets, rows); eta may be one for each set.
 
     It is written out here so that its epochs are the published ones. In Mercer's core
     `SVC(solver="adatron", order="cyclic", mu=mu, stop="margin")` is the same with a secant rule
