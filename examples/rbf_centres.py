@@ -9,7 +9,6 @@ each overlap a little. Both have as many bells of the same width; the weights of
 least squares. Two seconds: python examples/rbf_centres.py [rbf_centres.png]
 """
 
-# sphinx_gallery_thumbnail_path = '../examples/rbf_centres.png'
 import numpy as np
 from _gallery import COLOURS, INK, picture, table
 from sklearn.cluster import KMeans
