@@ -90,15 +90,9 @@ impl Coordinates {
     /// from there: what is free decides on the intercept. Rounding is that of a sum of coefficients as
     /// large as the largest, or as the variable itself can become.
     pub fn landed(&self) -> Self {
-        self.landed_within(0.0)
-    }
-
-    /// The same for coefficients that are nearer than rounding and `idle` together, as shares of the
-    /// largest coefficient, or of what the variable itself can become.
-    pub fn landed_within(&self, idle: f64) -> Self {
         let largest = self.beta.iter().fold(0.0f64, |a, b| a.max(b.abs()));
         let terms = self.beta.iter().filter(|beta| **beta != 0.0).count();
-        let share = ROUNDING + f64::EPSILON * terms as f64 + idle;
+        let share = ROUNDING + f64::EPSILON * terms as f64;
         let mut landed = self.clone();
         for (i, beta) in landed.beta.iter_mut().enumerate() {
             let Point { lower, upper, .. } = self.point(i);
@@ -365,11 +359,6 @@ mod tests {
         };
         let beta = [-tiny, 0.5, 1.0 - tiny, tiny - 1.0];
         assert_eq!(at(&beta, 0.1, 1.0).landed().beta, [0.0, 0.5, 1.0, -1.0]);
-        // What is not rounding stays free, unless more is asked for.
-        let idle = [1e-9, 0.5, 1.0 - 1e-9, 1e-7 - 1.0];
-        assert_eq!(at(&idle, 0.1, 1.0).landed().beta, idle);
-        let landed = at(&idle, 0.1, 1.0).landed_within(1e-8).beta;
-        assert_eq!(landed, [0.0, 0.5, 1.0, idle[3]]);
         // Zero is nothing special where it is no kink.
         assert_eq!(at(&beta, 0.0, 1.0).landed().beta, [-tiny, 0.5, 1.0, -1.0]);
         // Small beside its bounds, but not beside the others.

@@ -13,13 +13,6 @@ use std::f64::consts::FRAC_1_SQRT_2;
 /// terms.
 const OBJECTIVE_SHARE: f64 = 1e-6;
 
-/// Coefficients nearer to a bound than this share of the largest are idle: at the optimum they are on the
-/// bound, to which steps lead in ever smaller parts where a gradient vanishes there.
-const IDLE: f64 = 1e-8;
-
-/// The share of the tolerance up to which the gap may grow for idle coefficients to be on their bounds.
-const IDLE_SHARE: f64 = 0.01;
-
 /// Standard deviations of its rounding that are taken for what it may be.
 const OBJECTIVE_DEVIATIONS: f64 = 4.0;
 
@@ -114,25 +107,11 @@ impl Ladder<'_, '_> {
         Ok(())
     }
 
-    /// Takes off what the roundings of many steps have made of coefficients at bounds and of the sums, and
-    /// of a solution idle coefficients too, if that leaves the gap where it has to be.
+    /// Takes off what the roundings of many steps have made of coefficients at bounds and of the sums, if
+    /// that leaves the gap where it has to be.
     pub(super) fn settle_sums(&mut self, status: Status) -> Result<()> {
-        if status == Status::Converged {
-            let least = self.gap.max(IDLE_SHARE * self.tolerance);
-            self.land(IDLE, least.min(self.tolerance))?;
-        }
-        let limit = match status {
-            Status::Converged => self.tolerance,
-            _ => f64::INFINITY,
-        };
-        self.land(0.0, limit)
-    }
-
-    /// Puts coefficients as near as that to their bounds on them, unless the gap were above a limit.
-    fn land(&mut self, idle: f64, limit: f64) -> Result<()> {
         let problem = self.task.problem;
-        let landed = self.state.coordinates.landed_within(idle);
-        let moved = landed.with_sums_of(problem);
+        let moved = self.state.coordinates.landed().with_sums_of(problem);
         let beta = &self.state.coordinates.beta;
         let changes: Vec<f64> = moved.iter().zip(beta).map(|(a, b)| a - b).collect();
         if changes.iter().all(|change| *change == 0.0) {
@@ -148,7 +127,7 @@ impl Ladder<'_, '_> {
         // A variable that has left its bound may go back there, which counts, too.
         let there = Coordinates::of(problem, moved.clone(), gradient);
         let gap = self.gap.max(bounded_gap(problem, &there, &errors));
-        if gap > limit {
+        if gap > self.tolerance && status == Status::Converged {
             return Ok(());
         }
         self.errors = errors;
