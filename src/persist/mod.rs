@@ -22,7 +22,7 @@
 //! | `float` | `"inf"`, `"-inf"` or `"nan"` |
 //! | `tuple`, `dict`, `bytes`, `integer` | what JSON has not: a list, a list of pairs, hexadecimal digits, decimal digits |
 //!
-//! [`schema`] lists the attributes of every estimator with their shapes and ranges. A file is checked
+//! `schema.rs` lists the attributes of every estimator with their shapes and ranges. A file is checked
 //! against it before it is written and after it was read, in Rust, whoever asks: what passes can be used
 //! as it is. Files of a later format are refused with advice. A file is written under another name and
 //! then renamed, so that a file with the right name is whole.
