@@ -216,7 +216,8 @@ class _KernelNeighbors(FeatureSpace):
         check_is_fitted(self)
         X = self._check_new(X)
         alike = isinstance(self.weights, str) and self.weights == "uniform"
-        near, distances = self._nearest(X, int(self.n_neighbors), not alike)
+        count = check_integer("n_neighbors", self.n_neighbors, "a positive integer", low=1)
+        near, distances = self._nearest(X, count, not alike)
         if alike:
             return near, np.ones(near.shape)
         if callable(self.weights):

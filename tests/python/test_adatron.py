@@ -152,7 +152,7 @@ def test_eta_out_of_range_is_refused(machine, eta):
 def test_solver_is_one_of_two():
     X, y = load_sonar(return_X_y=True)
     with pytest.raises(
-        ValueError, match="solver must be 'smo', 'interior' or 'adatron', got 'newton'"
+        ValueError, match="solver must be 'smo', 'interior', 'adatron' or 'npa', got 'newton'"
     ):
         SVC(solver="newton").fit(X, y)
     with pytest.raises(ValueError, match="solver must be 'smo' for a kernel that need not be"):

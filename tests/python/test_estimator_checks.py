@@ -21,6 +21,46 @@ from mercer.svm import Perceptron
 BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
 
 
+#: Perceptrons do not end where classes overlap, which is told by a warning, here an error.
+WITHOUT_END = "it does not end on rows that cannot be separated"
+#: All machines count what they did together, under the first of them.
+TOGETHER = "the machines of all classes have one count of iterations"
+#: The weights of these are right to tol, as they are of the others only by chance.
+TO_TOLERANCE = "a row twice and a weight of two agree to tol, not to 1e-7"
+WEIGHTS = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    TO_TOLERANCE,
+)
+SPARSE = (
+    "check_estimator_sparse_tag",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+)
+ENDLESS = dict.fromkeys((*SPARSE, "check_fit_check_is_fitted", "check_n_features_in"), WITHOUT_END)
+MORE_ENDLESS = dict.fromkeys(
+    (
+        "check_positive_only_tag_during_fit",
+        "check_sample_weights_list",
+        "check_supervised_y_2d",
+        "check_non_transformer_estimators_n_iter",
+        "check_fit_idempotent",
+    ),
+    WITHOUT_END,
+)
+
+
+def cannot_pass(estimator):
+    """Return the checks that an estimator cannot pass, with the reasons."""
+    if isinstance(estimator, Perceptron):
+        return ENDLESS | (WEIGHTS if estimator.rule == "perceptron" else MORE_ENDLESS)
+    if getattr(estimator, "multiclass", "") in ("weston_watkins", "crammer_singer"):
+        return WEIGHTS | {"check_non_transformer_estimators_n_iter": TOGETHER}
+    return WEIGHTS if getattr(estimator, "solver", "") == "npa" else {}
+
+
 @parametrize_with_checks(
     [
         SVC(),
@@ -86,7 +126,8 @@ BESIDE_SCIKIT_LEARN = [SVC, NuSVC, SVR, NuSVR, OneClassSVM]
         RandomFeatures(n_components=10),
         KernelKMeans(n_clusters=2, n_init=50, random_state=0),
         VirtualExamples(),
-    ]
+    ],
+    expected_failed_checks=cannot_pass,
 )
 def test_manners(estimator, check):
     check(estimator)
@@ -122,7 +163,8 @@ def test_the_parameters_are_those_of_scikit_learn(estimator):
     if "probability" in theirs:  # 'deprecated' from scikit-learn 1.8 on
         theirs["probability"] = False
     theirs["cache_size"] = "auto"
-    expected = {**theirs, **OURS[estimator], "max_time": None, "n_jobs": None}
+    everywhere = {"max_time": None, "n_jobs": None, "warm_start": False, "callback": None}
+    expected = {**theirs, **OURS[estimator], **everywhere}
     assert estimator().get_params() == expected
 
 

@@ -33,7 +33,9 @@ def test_a_callable_is_called_where_fit_was_called(n_jobs, n_rows):
 def test_no_threads_but_those_of_leased_pools():
     names = run("nested", "names_of_threads", threads=2)
     assert names
-    assert all(name.startswith("mercer-") for name in names), names
+    # Arrow, which pandas imports, has an allocator with a thread of its own.
+    others = [name for name in names if name != "jemalloc_bg_thd"]
+    assert all(name.startswith("mercer-") for name in others), names
 
 
 def latency(name, *arguments):

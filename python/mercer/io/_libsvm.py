@@ -61,13 +61,14 @@ def to_libsvm(model: Any, path: str | PathLike[str]) -> None:
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from mercer import SVC, io
     >>> model = SVC(kernel="linear").fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "model.txt")
+    ...     path = Path(folder, "model.txt")
     ...     io.to_libsvm(model, path)
-    ...     text = open(path).read()
+    ...     text = path.read_text()
     ...     same = io.from_libsvm(path, n_features=2)
     >>> print(text)
     svm_type c_svc

@@ -336,6 +336,7 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
 
     def _breaks_ties(self) -> bool:
         """Return whether ties of votes are resolved by confidence; raise if that cannot be."""
+        check_multiclass(self._fit_multiclass, joint=True)
         if self._fit_multiclass != "ovo" or not self.break_ties:
             return False
         if self.decision_function_shape == "ovo":
