@@ -340,9 +340,9 @@ def test_many_steps_end_where_one_does():
 # Stopped fits
 
 
-def _hard():
+def _hard(n_rows=1500):
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(1500, 10))
+    rows = rng.normal(size=(n_rows, 10))
     return rows, rng.integers(2, size=len(rows))
 
 
@@ -361,7 +361,7 @@ def _interrupted(delay, fit):
 
 
 def test_ctrl_c_leaves_what_was_reached():
-    rows, y = _hard()
+    rows, y = _hard(4000)
     parameters = {"C": 100.0, "gamma": 0.05, "tol": 1e-6}
     plain = SVC(**parameters)
     _interrupted(0.15, lambda: plain.fit(rows, y))

@@ -127,7 +127,7 @@ class Recorder:
 def test_callbacks_of_scikit_learn_hear_of_steps():
     X, y = _rows(2500, 2)
     recorder = Recorder()
-    model = SVC(C=100.0, gamma=0.05).set_callbacks(recorder).fit(X, y)
+    model = SVC(C=1e5, gamma=0.05, tol=1e-6).set_callbacks(recorder).fit(X, y)
     assert recorder.set_up == 0
     assert recorder.begun[0] == ("SVC", "fit")
     assert recorder.ended[-1] == ("SVC", "fit")

@@ -325,9 +325,9 @@ def test_cross_val_predict():
 
 def test_ctrl_c_ends_a_search():
     X, y = binary()
-    grid = {"C": [1e3, 1e4, 1e5], "gamma": np.geomspace(1e-4, 1.0, 60).tolist()}
+    grid = {"C": [1e3, 1e4, 1e5], "gamma": np.geomspace(1e-4, 1.0, 500).tolist()}
     search = GridSearchCV(SVC(tol=1e-9), grid, cv=5)
-    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, y)
