@@ -401,11 +401,11 @@ def test_a_search_on_the_cluster_is_that_at_home(client, monkeypatch):
 
 
 def test_an_interrupt_cancels_the_tasks(client):
-    X, y = make_moons(60000, noise=0.5, random_state=0)
+    X, y = make_moons(20000, noise=0.5, random_state=0)
     rows, labels = _divided(X, y)
     # To the main thread, as a terminal does: a signal to another one would not wake it.
     interrupt = threading.main_thread().ident, signal.SIGINT
-    timer = threading.Timer(0.6, signal.pthread_kill, interrupt)
+    timer = threading.Timer(0.3, signal.pthread_kill, interrupt)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         DaskSVC(C=1e6, gamma=10.0, tol=1e-6).fit(rows, labels)
