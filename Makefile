@@ -80,9 +80,9 @@ test-rust: export CARGO_INCREMENTAL := 0
 test-rust: $(VENV)/made
 	cargo fmt --check
 	cargo clippy --locked --no-default-features -- -D warnings
-	cargo clippy --locked --all-targets --features python -- -D warnings
-	cargo test --locked --no-default-features --features persist
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --no-default-features --features persist
+	cargo clippy --locked --all-targets --features python,serde -- -D warnings
+	cargo test --locked --no-default-features --features persist,serde
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --no-default-features --features persist,serde
 	@# Two versions of ndarray would make our arrays and rust-numpy's different types.
 	@test "$$(cargo tree --locked --features python --prefix none --format '{p}' \
 		| sed -n 's/^ndarray v\([^ ]*\).*/\1/p' | sort -u | wc -l)" -eq 1 \
@@ -118,7 +118,7 @@ $(VENV)/docs: $(VENV)/made $(RUST_SOURCES)
 
 docs: $(VENV)/docs
 	MPLBACKEND=Agg $(BIN)/sphinx-build --fail-on-warning --keep-going -b html docs $(SITE)
-	cargo doc --locked --no-deps --no-default-features --features persist
+	cargo doc --locked --no-deps --no-default-features --features persist,serde
 	rm -rf $(SITE)/rust && cp -r $(RUSTDOC) $(SITE)/rust
 	$(BIN)/python docs/links.py $(SITE)
 
@@ -130,6 +130,7 @@ spelling: $(VENV)/docs
 
 bench: $(VENV)/wheel
 	cargo bench --locked --no-default-features
+	cargo run --locked --release --manifest-path benches/peers/Cargo.toml
 	$(PIP) install "$(WHEEL)[bench]"
 	$(BIN)/python benches/compare.py --json target/compare.json --chart target/compare.png
 	$(BIN)/python benches/compare.py --check

@@ -71,6 +71,9 @@ pub mod spectral;
 
 pub mod bayes;
 
+#[cfg(feature = "serde")]
+mod infinite;
+
 #[cfg(feature = "persist")]
 pub mod persist;
 
@@ -88,9 +91,9 @@ pub use error::{Error, Result};
 pub use formulation::{Intercept, Loss, SvcLoss, SvrLoss};
 pub use kernel::{Gamma, Kernel, UserKernel};
 pub use model::{
-    Incremental, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, Multiclass, NuSvc, NuSvr,
-    OneClassModel, OneClassSvm, Svc, SvcModel, Svdd, SvddModel, Svr, SvrColumns, SvrModel,
-    balanced_weights,
+    ClassWeights, Incremental, LinearSvc, LinearSvcModel, LinearSvr, LinearSvrModel, Multiclass,
+    NuSvc, NuSvr, OneClassModel, OneClassSvm, Svc, SvcModel, Svdd, SvddModel, Svr, SvrColumns,
+    SvrModel, balanced_weights,
 };
 pub use qp::{Monitor, Progress, Report, Status, Unwatched};
 

@@ -19,6 +19,8 @@ mod machines_large;
 mod machines_novelty;
 mod machines_regression;
 mod multiclass;
+#[cfg(feature = "serde")]
+mod parameters;
 #[cfg(feature = "persist")]
 mod persist;
 mod public_programmes;

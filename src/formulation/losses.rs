@@ -11,6 +11,7 @@ use crate::qp::Constraint;
 /// assert_eq!((squared.upper[0], squared.ridge[0]), (f64::INFINITY, 0.25));
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Loss {
     /// By its size: hinge and epsilon-insensitive loss, L1 soft margin.
     #[default]
@@ -39,6 +40,7 @@ impl Loss {
 /// assert_eq!((least_squares.lower[0], least_squares.ridge[0]), (f64::NEG_INFINITY, 0.25));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SvcLoss {
     /// Rows on the wrong side of the margin pay: max(0, 1 - y f), or its square.
     Margin(Loss),
@@ -75,6 +77,7 @@ impl SvcLoss {
 /// assert_eq!((problem.lower[0], problem.upper[0], problem.absolute[0]), (-1.0, 1.0, 0.0));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SvrLoss {
     /// Rows outside the tube pay: max(0, |r| - epsilon), or its square. The other losses have no tube.
     Tube(Loss),
@@ -162,6 +165,7 @@ impl SvrLoss {
 /// assert_eq!(Constraint::from(Intercept::Free), Constraint::Sum);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Intercept {
     /// It has one that costs nothing.
     #[default]

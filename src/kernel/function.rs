@@ -16,6 +16,7 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Kernel {
     /// x.z
     Linear,
@@ -90,6 +91,7 @@ pub enum Kernel {
     /// The samples are themselves the kernel matrix: row i holds k(x_i, ·).
     Precomputed,
     /// The user's own.
+    #[cfg_attr(feature = "serde", serde(skip))]
     User(Arc<dyn UserKernel>),
 }
 

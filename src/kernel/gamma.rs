@@ -19,6 +19,7 @@ const ROWS: usize = 500;
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Gamma {
     /// 1 / (features * variance of all entries), scikit-learn's default.
     Scale,

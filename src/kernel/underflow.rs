@@ -42,7 +42,12 @@ impl Kernel {
             }
             Kernel::Sigmoid { gamma, .. } => gamma * measured + 3.0 * TINY,
             Kernel::Rbf { gamma } | Kernel::Laplacian { gamma } => exponential(*gamma),
-            Kernel::Matern { .. } | Kernel::Periodic { .. } => exponential(self.slope()),
+            Kernel::Periodic { .. } => exponential(self.slope()),
+            // Its polynomial multiplies what is lost, by less the further beyond.
+            Kernel::Matern { .. } => {
+                let r = -SMALLEST_EXPONENTIAL.ln();
+                exponential(self.slope()) + SMALLEST_EXPONENTIAL * (r + r * r / 3.0)
+            }
             // Squares of differences are lost before they are divided by sums as small as these.
             Kernel::ChiSquared { gamma } => {
                 exponential(*gamma) + gamma * columns as f64 * TINY.sqrt()

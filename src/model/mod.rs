@@ -5,6 +5,8 @@ mod settings;
 #[macro_use]
 mod access;
 mod checks;
+mod class_weights;
+mod coded;
 mod detector;
 pub(crate) mod expansion;
 mod incremental;
@@ -20,6 +22,7 @@ mod svc;
 mod svdd;
 mod svr;
 
+pub use class_weights::ClassWeights;
 pub use expansion::{Expansion, coefficients_by_machine};
 pub use incremental::Incremental;
 #[cfg(feature = "persist")]

@@ -1,10 +1,12 @@
 //! NuSvc: the classifier whose parameter is the share of errors.
 
+use super::class_weights::ClassWeights;
+use super::coded::Coded;
 use super::expansion::Kept;
 use super::multiclass::{Machines, Margin, Multiclass, Training};
 use super::session::Session;
 use super::settings::Settings;
-use super::svc::{Coded, SvcModel};
+use super::svc::SvcModel;
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -23,10 +25,16 @@ use crate::qp::{Monitor, Unwatched};
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(default = "NuSvc::linear", deny_unknown_fields)
+)]
 pub struct NuSvc {
     kernel: Kernel,
     nu: f64,
     multiclass: Multiclass,
+    class_weights: ClassWeights,
     settings: Settings,
 }
 
@@ -46,6 +54,7 @@ impl NuSvc {
             kernel,
             nu: 0.5,
             multiclass: Multiclass::OneVsOne,
+            class_weights: ClassWeights::Equal,
             settings: Settings::default(),
         }
     }
@@ -74,6 +83,24 @@ impl NuSvc {
     /// ```
     pub fn multiclass(mut self, multiclass: Multiclass) -> Self {
         self.multiclass = multiclass;
+        self
+    }
+
+    /// Sets how much the classes count.
+    ///
+    /// ```
+    /// # use mercer::{ClassWeights, Kernel, NuSvc};
+    /// let x = ndarray::array![[-1.0], [0.5], [1.0]];
+    /// let machine = NuSvc::new(Kernel::linear()).nu(0.5);
+    /// assert!(machine.clone().class_weights(ClassWeights::Balanced).fit(&x, &[0, 1, 1]).is_ok());
+    /// let error = machine.class_weights([1.0, 2.0, 3.0]).fit(&x, &[0, 1, 1]).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "class_weights must have one for each of 2 classes, got 3"
+    /// );
+    /// ```
+    pub fn class_weights(mut self, weights: impl Into<ClassWeights>) -> Self {
+        self.class_weights = weights.into();
         self
     }
 
@@ -138,7 +165,9 @@ impl NuSvc {
         session: &Session,
     ) -> Result<SvcModel<L>> {
         let coded = Coded::new(samples, labels, weights)?;
-        let machines = self.train(samples, &coded.labels, weights, session)?;
+        let weights = self.class_weights.of_rows(&coded, weights)?;
+        let train = || self.train(samples, &coded.labels, &weights, session);
+        let machines = self.settings.threads.run(train)??;
         let kept = Kept::new(&self.kernel, samples, &machines.support)?;
         let multiclass = self.multiclass.clone();
         SvcModel::of(&self.kernel, kept, coded.classes, machines, multiclass)

@@ -23,6 +23,11 @@ use crate::qp::{Monitor, Unwatched};
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(default = "NuSvr::linear", deny_unknown_fields)
+)]
 pub struct NuSvr {
     kernel: Kernel,
     c: f64,
@@ -132,7 +137,8 @@ impl NuSvr {
         weights: &[f64],
         session: &Session,
     ) -> Result<SvrModel> {
-        let (machine, epsilon) = self.train(samples, target, weights, session)?;
+        let train = || self.train(samples, target, weights, session);
+        let (machine, epsilon) = self.settings.threads.run(train)??;
         SvrModel::new(&self.kernel, samples, machine, epsilon)
     }
 

@@ -29,6 +29,11 @@ use std::sync::Arc;
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(default = "OneClassSvm::linear", deny_unknown_fields)
+)]
 pub struct OneClassSvm {
     kernel: Kernel,
     nu: f64,
@@ -136,7 +141,8 @@ impl OneClassSvm {
         weights: &[f64],
         session: &Session,
     ) -> Result<OneClassModel> {
-        let machine = self.train(samples, weights, session)?;
+        let train = || self.train(samples, weights, session);
+        let machine = self.settings.threads.run(train)??;
         let kept = Kept::new(&self.kernel, samples, &machine.support)?;
         OneClassModel::of(&self.kernel, kept, machine)
     }

@@ -1,16 +1,21 @@
 //! The settings that all machines share.
 
+use crate::error::{Error, Result};
 use crate::qp::Solver;
+use crate::simd::threads;
 use std::time::Duration;
 
 /// A solver, and what was set apart from it. The two are combined only when a machine is trained, so
 /// that the order in which they were set does not matter.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub(super) struct Settings {
     pub solver: Solver,
     pub tolerance: Option<f64>,
     pub max_iterations: Option<u64>,
     pub time_limit: Option<Duration>,
+    pub threads: Threads,
 }
 
 impl Settings {
@@ -22,6 +27,25 @@ impl Settings {
         stop.max_iterations = self.max_iterations.or(stop.max_iterations);
         stop.time_limit = self.time_limit.or(stop.time_limit);
         solver
+    }
+}
+
+/// How many threads a fit has: None for those of the pool around, or of a pool for the processors.
+#[derive(Clone, Copy, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub(super) struct Threads(pub Option<usize>);
+
+impl Threads {
+    /// Does work on so many threads.
+    ///
+    /// # Errors
+    /// If there are to be none.
+    pub fn run<R: Send>(self, work: impl FnOnce() -> R + Send) -> Result<R> {
+        match self.0 {
+            None => Ok(work()),
+            Some(0) => Err(Error::parameter("threads", "at least 1", 0)),
+            Some(count) => Ok(threads::with(count, work)),
+        }
     }
 }
 
@@ -77,6 +101,28 @@ macro_rules! solver_settings {
             pub fn time_limit(mut self, limit: std::time::Duration) -> Self {
                 self.settings.time_limit = Some(limit);
                 self
+            }
+
+            /// Sets the number of threads of a fit, whatever pool it is called from. The result does not
+            /// depend on it.
+            ///
+            /// ```
+            #[doc = concat!("# use mercer::{Kernel, ", stringify!($type), "};")]
+            /// let x = ndarray::array![[-2.0], [3.0], [-1.0], [1.0]];
+            #[doc = concat!("let machine = ", stringify!($type), "::new(Kernel::linear());")]
+            #[doc = concat!("assert!(machine.clone().threads(1)", $fit, ".is_ok());")]
+            #[doc = concat!("let error = machine.threads(0)", $fit, ".unwrap_err();")]
+            /// assert_eq!(error.to_string(), "threads must be at least 1, got 0");
+            /// ```
+            pub fn threads(mut self, threads: usize) -> Self {
+                self.settings.threads = super::settings::Threads(Some(threads));
+                self
+            }
+
+            /// Makes the machine that files describe by what differs from it.
+            #[cfg(feature = "serde")]
+            fn linear() -> Self {
+                Self::new(Kernel::linear())
             }
 
             /// Sets the solver with its settings. [`tolerance`](Self::tolerance),

@@ -1,6 +1,7 @@
 //! Svc: the classifier for Rust users.
 
-use super::checks::{check_lengths, check_weights};
+use super::class_weights::ClassWeights;
+use super::coded::Coded;
 use super::expansion::{Coefficients, Expansion, Kept, coefficients_by_machine};
 use super::multiclass::{Machines, Margin, Multiclass, Training};
 use super::score::{accuracy, one_row, weights_of_features};
@@ -25,12 +26,16 @@ use std::sync::Arc;
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default = "Svc::linear", deny_unknown_fields))]
 pub struct Svc {
     kernel: Kernel,
+    #[cfg_attr(feature = "serde", serde(with = "crate::infinite"))]
     c: f64,
     loss: SvcLoss,
     intercept: Intercept,
     multiclass: Multiclass,
+    class_weights: ClassWeights,
     start: Option<Vec<f64>>,
     settings: Settings,
 }
@@ -54,6 +59,7 @@ impl Svc {
             loss: Loss::Linear.into(),
             intercept: Intercept::Free,
             multiclass: Multiclass::OneVsOne,
+            class_weights: ClassWeights::Equal,
             start: None,
             settings: Settings::default(),
         }
@@ -119,6 +125,24 @@ impl Svc {
     /// ```
     pub fn multiclass(mut self, multiclass: Multiclass) -> Self {
         self.multiclass = multiclass;
+        self
+    }
+
+    /// Sets how much the classes count.
+    ///
+    /// ```
+    /// # use mercer::{ClassWeights, Kernel, Svc};
+    /// let x = ndarray::array![[-1.0], [0.5], [1.0]];
+    /// let machine = Svc::new(Kernel::linear());
+    /// assert!(machine.clone().class_weights(ClassWeights::Balanced).fit(&x, &[0, 1, 1]).is_ok());
+    /// let error = machine.class_weights([1.0, 2.0, 3.0]).fit(&x, &[0, 1, 1]).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "class_weights must have one for each of 2 classes, got 3"
+    /// );
+    /// ```
+    pub fn class_weights(mut self, weights: impl Into<ClassWeights>) -> Self {
+        self.class_weights = weights.into();
         self
     }
 
@@ -203,7 +227,9 @@ impl Svc {
         session: &Session,
     ) -> Result<SvcModel<L>> {
         let coded = Coded::new(samples, labels, weights)?;
-        let machines = self.train(samples, &coded.labels, weights, session)?;
+        let weights = self.class_weights.of_rows(&coded, weights)?;
+        let train = || self.train(samples, &coded.labels, &weights, session);
+        let machines = self.settings.threads.run(train)??;
         let kept = Kept::new(&self.kernel, samples, &machines.support)?;
         let multiclass = self.multiclass.clone();
         SvcModel::of(&self.kernel, kept, coded.classes, machines, multiclass)
@@ -239,34 +265,6 @@ impl Svc {
         self.multiclass.fit(&match &self.start {
             Some(start) => training.start(start),
             None => training,
-        })
-    }
-}
-
-/// Class numbers in place of labels.
-pub(super) struct Coded<L> {
-    pub labels: Vec<usize>,
-    /// The label of each number, in order.
-    pub classes: Vec<L>,
-}
-
-impl<L: Ord + Clone> Coded<L> {
-    /// Numbers the classes of the rows with weight.
-    ///
-    /// # Errors
-    /// If lengths differ, or a weight is negative or not finite.
-    pub fn new(samples: &Samples, labels: &[L], weights: &[f64]) -> Result<Self> {
-        check_lengths(samples, &[("y", labels.len())])?;
-        check_weights(samples, weights)?;
-        let kept = (0..labels.len()).filter(|&i| weights[i] > 0.0);
-        let mut classes: Vec<L> = kept.map(|i| labels[i].clone()).collect();
-        classes.sort();
-        classes.dedup();
-        // Labels of rows without weight may be of no class; these rows are left out.
-        let number = |label| classes.binary_search(label).unwrap_or(0);
-        Ok(Coded {
-            labels: labels.iter().map(number).collect(),
-            classes,
         })
     }
 }

@@ -29,6 +29,11 @@ use std::sync::Arc;
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(default = "Svdd::linear", deny_unknown_fields)
+)]
 pub struct Svdd {
     kernel: Kernel,
     nu: f64,
@@ -131,7 +136,8 @@ impl Svdd {
         weights: &[f64],
         session: &Session,
     ) -> Result<SvddModel> {
-        let sphere = self.train(samples, weights, session)?;
+        let train = || self.train(samples, weights, session);
+        let sphere = self.settings.threads.run(train)??;
         let kept = Kept::new(&self.kernel, samples, &sphere.machine.support)?;
         SvddModel::of(&self.kernel, kept, sphere)
     }

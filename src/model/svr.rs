@@ -31,8 +31,11 @@ use std::time::Instant;
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default = "Svr::linear", deny_unknown_fields))]
 pub struct Svr {
     kernel: Kernel,
+    #[cfg_attr(feature = "serde", serde(with = "crate::infinite"))]
     c: f64,
     epsilon: f64,
     loss: SvrLoss,
@@ -183,7 +186,8 @@ impl Svr {
     ) -> Result<SvrModel> {
         check_target(samples, target)?;
         check_weights(samples, weights)?;
-        let machine = self.train(samples, target, weights, session)?;
+        let train = || self.train(samples, target, weights, session);
+        let machine = self.settings.threads.run(train)??;
         SvrModel::new(&self.kernel, samples, machine, self.epsilon)
     }
 
@@ -217,7 +221,8 @@ impl Svr {
         check_lengths(&samples, &[("y", targets.nrows())])?;
         check_weights(&samples, weights)?;
         let session = Session::watched(monitor);
-        let machines = self.train_columns(&samples, targets, weights, &session)?;
+        let train = || self.train_columns(&samples, targets, weights, &session);
+        let machines = self.settings.threads.run(train)??;
         SvrColumns::new(&self.kernel, &samples, machines)
     }
 

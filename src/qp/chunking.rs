@@ -40,6 +40,8 @@ const ATTEMPTS: u32 = 3;
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Chunking {
     /// When to stop; iterations are the pair steps within all chunks.
     pub stop: StopRule,

@@ -20,6 +20,8 @@ const GRACE: Duration = Duration::from_millis(50);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct StopRule {
     /// The gap at which a solution is good enough.
     pub tolerance: f64,

@@ -22,6 +22,7 @@ use std::time::Instant;
 /// assert_eq!(solvers.map(|solver| solver.stop().tolerance), [1e-3, 1e-3]);
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Solver {
     /// Sequential minimal optimisation.
     Smo(Smo),

@@ -255,9 +255,9 @@ pub(crate) fn check_scaling(scaling: f64) -> Result<()> {
     }
 }
 
-/// Gives a builder with the fields `c`, `loss`, `constant`, `scaling` and `stop` the methods that set them.
+/// Gives a builder with the fields `c`, `loss`, `constant`, `scaling`, `stop` and `threads` the methods that set them.
 macro_rules! linear_settings {
-    ($type:ident) => {
+    ($type:ident, $targets:literal) => {
         impl $type {
             /// Sets the cost of errors.
             ///
@@ -299,6 +299,19 @@ macro_rules! linear_settings {
             /// ```
             pub fn stop(mut self, stop: StopRule) -> Self {
                 self.stop = stop;
+                self
+            }
+
+            /// Sets the number of threads of a fit, whatever pool it is called from.
+            ///
+            /// ```
+            /// let x = ndarray::array![[-1.0], [1.0]];
+            #[doc = concat!("let machine = mercer::", stringify!($type), "::new();")]
+            #[doc = concat!("assert!(machine.clone().threads(2).fit(&x, &", $targets, ").is_ok());")]
+            #[doc = concat!("assert!(machine.threads(0).fit(&x, &", $targets, ").is_err());")]
+            /// ```
+            pub fn threads(mut self, threads: usize) -> Self {
+                self.threads = Threads(Some(threads));
                 self
             }
 

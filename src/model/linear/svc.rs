@@ -4,8 +4,10 @@ use super::{LinearMachine, LinearTraining, check_scaling, kept, linear_settings}
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::Loss;
+use crate::model::class_weights::ClassWeights;
+use crate::model::coded::Coded;
 use crate::model::score::{accuracy, one_row};
-use crate::model::svc::Coded;
+use crate::model::settings::Threads;
 use crate::qp::{Monitor, Report, StopRule, Unwatched};
 use ndarray::Array2;
 
@@ -21,11 +23,15 @@ use ndarray::Array2;
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct LinearSvc {
     c: f64,
     loss: Loss,
+    class_weights: ClassWeights,
     scaling: Option<f64>,
     stop: StopRule,
+    threads: Threads,
 }
 
 impl Default for LinearSvc {
@@ -33,13 +39,15 @@ impl Default for LinearSvc {
         LinearSvc {
             c: 1.0,
             loss: Loss::Squared,
+            class_weights: ClassWeights::Equal,
             scaling: Some(1.0),
             stop: StopRule::new().tolerance(1e-4),
+            threads: Threads::default(),
         }
     }
 }
 
-linear_settings!(LinearSvc);
+linear_settings!(LinearSvc, "[0, 1]");
 
 impl LinearSvc {
     /// C = 1, squared hinge loss, intercept scaling 1.
@@ -49,6 +57,22 @@ impl LinearSvc {
     /// ```
     pub fn new() -> Self {
         LinearSvc::default()
+    }
+
+    /// Sets how much the classes count. In a machine of more than two classes, the weight of a class counts
+    /// where it is not part of the rest, as in LIBLINEAR.
+    ///
+    /// ```
+    /// use mercer::{ClassWeights, LinearSvc};
+    /// let x = ndarray::array![[-1.0], [0.5], [1.0]];
+    /// let machine = LinearSvc::new().class_weights(ClassWeights::Balanced);
+    /// assert_eq!(machine.fit(&x, &[0, 1, 1])?.predict(&x)?, [0, 1, 1]);
+    /// assert!(machine.class_weights([1.0]).fit(&x, &[0, 1, 1]).is_err());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn class_weights(mut self, weights: impl Into<ClassWeights>) -> Self {
+        self.class_weights = weights.into();
+        self
     }
 
     /// Trains on rows and their labels.
@@ -100,6 +124,7 @@ impl LinearSvc {
     {
         let samples = x.try_into()?;
         let coded = Coded::new(&samples, labels, weights)?;
+        let factors = self.class_weights.factors(&coded, weights)?;
         let classes = coded.classes;
         if classes.len() < 2 {
             return Err(Error::TooFewClasses {
@@ -116,7 +141,8 @@ impl LinearSvc {
             stop: self.stop,
             monitor,
         };
-        let machines = training.classes(&labels, &vec![1.0; classes.len()])?;
+        let train = || training.classes(&labels, &factors);
+        let machines = self.threads.run(train)??;
         Ok(LinearSvcModel::of(classes, machines, samples.columns()))
     }
 }

@@ -5,6 +5,8 @@ use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::Loss;
 use crate::model::checks::{check_target, check_weights, take};
+use crate::model::score::{one_row, r_squared};
+use crate::model::settings::Threads;
 use crate::qp::{Monitor, Report, StopRule, Unwatched};
 
 /// Linear regression with a penalised intercept: LIBLINEAR's problem.
@@ -18,12 +20,15 @@ use crate::qp::{Monitor, Report, StopRule, Unwatched};
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct LinearSvr {
     c: f64,
     epsilon: f64,
     loss: Loss,
     scaling: Option<f64>,
     stop: StopRule,
+    threads: Threads,
 }
 
 impl Default for LinearSvr {
@@ -34,11 +39,12 @@ impl Default for LinearSvr {
             loss: Loss::Linear,
             scaling: Some(1.0),
             stop: StopRule::new().tolerance(1e-4),
+            threads: Threads::default(),
         }
     }
 }
 
-linear_settings!(LinearSvr);
+linear_settings!(LinearSvr, "[0.0, 1.0]");
 
 impl LinearSvr {
     /// C = 1, no tube, absolute errors, intercept scaling 1.
@@ -120,7 +126,8 @@ impl LinearSvr {
             stop: self.stop,
             monitor,
         };
-        let machine = training.regression(&take(target, &rows), self.epsilon)?;
+        let train = || training.regression(&take(target, &rows), self.epsilon);
+        let machine = self.threads.run(train)??;
         Ok(LinearSvrModel { machine })
     }
 }
@@ -179,6 +186,42 @@ impl LinearSvrModel {
     /// ```
     pub fn report(&self) -> &Report {
         &self.machine.report
+    }
+
+    /// Returns the value of one row.
+    ///
+    /// ```
+    /// # let x = ndarray::array![[0.0], [1.0]];
+    /// let svr = mercer::LinearSvr::new().c(1e4);
+    /// let model = svr.fit(&x, &[0.0, 1.0])?;
+    /// assert!((model.predict_one(&[3.0])? - 3.0).abs() < 1e-3);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict).
+    pub fn predict_one(&self, row: &[f64]) -> Result<f64> {
+        let values = self.machine.values(&one_row(row)?)?;
+        Ok(values.first().copied().unwrap_or(0.0))
+    }
+
+    /// Returns R^2 = 1 - sum (y - f)^2 / sum (y - mean)^2.
+    ///
+    /// ```
+    /// # let x = ndarray::array![[0.0], [1.0]];
+    /// let svr = mercer::LinearSvr::new().c(1e4);
+    /// assert!(svr.fit(&x, &[0.0, 1.0])?.score(&x, &[0.0, 1.0])? > 0.999);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`predict`](Self::predict), and if the lengths differ.
+    pub fn score<X>(&self, x: X, target: &[f64]) -> Result<f64>
+    where
+        X: TryInto<Samples>,
+        Error: From<X::Error>,
+    {
+        r_squared(&self.predict(x)?, target)
     }
 
     /// Computes the value of each row.

@@ -45,6 +45,7 @@ use one_vs_one::{clearest_win, votes_and_confidences};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Multiclass {
     /// A machine for every pair of classes; the class with most votes.
     #[default]

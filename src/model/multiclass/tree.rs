@@ -31,6 +31,7 @@ use std::time::Instant;
 /// assert_ne!(fork, Branch::Class(0));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Branch {
     /// A class, by its number.
     Class(usize),
@@ -54,6 +55,11 @@ pub enum Branch {
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(try_from = "Vec<Branch>", into = "Vec<Branch>")
+)]
 pub struct Tree {
     /// The first is the root.
     forks: Arc<[Fork]>,
@@ -116,6 +122,20 @@ impl Fork {
             _ => machine - self.first,
         };
         (all, &self.branches[positive].0)
+    }
+}
+
+impl TryFrom<Vec<Branch>> for Tree {
+    type Error = Error;
+
+    fn try_from(root: Vec<Branch>) -> Result<Self> {
+        Tree::new(&root)
+    }
+}
+
+impl From<Tree> for Vec<Branch> {
+    fn from(tree: Tree) -> Self {
+        tree.branches()
     }
 }
 

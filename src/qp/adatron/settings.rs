@@ -21,6 +21,8 @@ use crate::qp::settings::solver_methods;
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Adatron {
     /// When to stop; iterations are epochs.
     pub stop: StopRule,
@@ -47,6 +49,7 @@ pub struct Adatron {
 /// assert_eq!(Adatron::new().order, Order::Alternating);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Order {
     /// A new one in every second epoch, and the same way back in the epoch between.
     #[default]
@@ -64,6 +67,7 @@ pub enum Order {
 /// assert_eq!(Adatron::new().rule, LearningRule::Adatron);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LearningRule {
     /// A step up the dual objective: optimal stability in the end.
     #[default]

@@ -9,6 +9,7 @@ use crate::matrix::KernelMatrix;
 /// assert_eq!(Smo::new().interior, Interior::Auto);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Interior {
     /// After as many pair steps as take as long as it would.
     #[default]

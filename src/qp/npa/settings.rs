@@ -22,6 +22,8 @@ use crate::qp::settings::solver_methods;
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Npa {
     /// When to stop.
     pub stop: StopRule,

@@ -19,6 +19,8 @@ use crate::qp::settings::solver_methods;
 /// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Smo {
     /// When to stop.
     pub stop: StopRule,

@@ -80,9 +80,14 @@ pub(crate) fn pooled<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     if SERIAL.get() || rayon::current_thread_index().is_some() {
         return work();
     }
-    match available() {
-        1 => serially(work),
-        threads => match lease(threads) {
+    with(available(), work)
+}
+
+/// Does work on so many threads, whatever is around. If the system refuses them, it is done on this one.
+pub(crate) fn with<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    match threads {
+        0 | 1 => serially(work),
+        _ => match lease(threads) {
             Ok(lease) => lease.install(work),
             Err(_) => serially(work),
         },
@@ -110,6 +115,13 @@ mod tests {
     fn work_stays_in_the_pool_of_who_calls() {
         let seen = pool(3).install(|| pooled(rayon::current_num_threads));
         assert_eq!(seen, 3);
+    }
+
+    #[test]
+    fn asked_for_threads_are_given_inside_any_pool() {
+        assert_eq!(pool(3).install(|| with(2, width)), 2);
+        assert_eq!(pool(3).install(|| with(1, width)), 1);
+        assert_eq!(with(3, width), 3);
     }
 
     #[test]

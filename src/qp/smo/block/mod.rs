@@ -33,6 +33,7 @@ const LANES: usize = 16;
 /// assert_eq!(Smo::new().selection, Selection::SecondOrder);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Selection {
     /// The one that promises the largest fall of the objective.
     #[default]
