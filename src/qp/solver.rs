@@ -170,6 +170,15 @@ impl Solver {
         }
     }
 
+    /// Allows so many bytes for kernel rows: part of what the user allows, or of what was found to be
+    /// free. Only the former may have a say in the path that a solver takes.
+    pub(crate) fn allow(&mut self, bytes: usize) {
+        if let Solver::Smo(smo) = self {
+            smo.found |= smo.cache_bytes.is_none();
+        }
+        *self.cache_bytes_mut() = Some(bytes);
+    }
+
     /// Returns the bytes for kernel rows, None for a fair share, to be changed.
     pub(crate) fn cache_bytes_mut(&mut self) -> &mut Option<usize> {
         match self {
@@ -243,5 +252,52 @@ impl Method for Solver {
             // It has the chunks solved itself; this is what solves them.
             Solver::Chunking(chunking) => chunking.smo.begin(task, rows, state),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Samples;
+    use crate::kernel::Kernel;
+    use crate::qp::Unwatched;
+    use ndarray::Array2;
+
+    /// Points of a grid whose classes overlap by a hash.
+    fn solved(solver: Solver) -> Result<Solution> {
+        let hash = |i: usize| (i as u32).wrapping_mul(0x9E37_79B1) >> 20;
+        let rows = Array2::from_shape_fn((2000, 2), |(i, j)| f64::from(hash(2 * i + j)) / 2048.0);
+        let class = |i: usize| hash(2 * i) + hash(5 * i + 1) / 4 > 2400;
+        let classes: Vec<bool> = (0..2000).map(class).collect();
+        let samples = Samples::try_from(rows.view())?;
+        let matrix = KernelMatrix::new(&Kernel::rbf(8.0), &samples, (0..2000).collect())?;
+        let sign = |positive: bool| if positive { 1.0 } else { -1.0 };
+        let problem = DualProblem {
+            linear: classes.iter().map(|&class| -sign(class)).collect(),
+            absolute: vec![0.0; 2000],
+            lower: classes.iter().map(|&class| sign(class).min(0.0)).collect(),
+            upper: classes.iter().map(|&class| sign(class).max(0.0)).collect(),
+            ridge: vec![0.0; 2000],
+            start: vec![0.0; 2000],
+            constraint: crate::qp::Constraint::Sum,
+        };
+        solver.solve(&problem, &matrix, &Unwatched)
+    }
+
+    /// What the user allows may change the path, what happens to be free may not.
+    #[test]
+    fn free_memory_has_no_say_in_the_path() -> Result<()> {
+        let allowed = |bytes: usize, asked: Option<usize>| {
+            let mut solver = Solver::default();
+            *solver.cache_bytes_mut() = asked;
+            solver.allow(bytes);
+            solved(solver)
+        };
+        let (much, little) = (allowed(1 << 30, None)?, allowed(1 << 18, None)?);
+        assert_eq!(much.beta, little.beta);
+        assert_eq!(much.report.iterations, little.report.iterations);
+        let asked = allowed(1 << 18, Some(1 << 18))?;
+        assert_ne!(much.beta, asked.beta); // or the test shows nothing
+        Ok(())
     }
 }

@@ -94,7 +94,7 @@ impl<'a> Chain<'a> {
     /// Returns the solver for a problem with these places.
     fn solver(&self, fit: &Fit, places: &Places, started: Instant) -> Solver {
         let mut solver = fit.solver.since(started);
-        *solver.cache_bytes_mut() = Some(self.bytes);
+        solver.allow(self.bytes);
         if let (Solver::Smo(smo), true) = (&mut solver, places.is_lent()) {
             // Rows are read where they lie, in their order.
             smo.shrinking = false;

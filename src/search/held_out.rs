@@ -187,7 +187,7 @@ impl Series<'_> {
         self.monitor.machine(machine, self.whole.parts.len());
         let part = &self.whole.parts[machine];
         let mut solver = self.fit.solver.since(self.started);
-        *solver.cache_bytes_mut() = Some(bytes);
+        solver.allow(bytes);
         let (solution, image) = solver.solve_from(part.problem(), rows, None, self.monitor)?;
         let full = Full {
             origin: Origin::of(part.problem(), solution.intercepts),

@@ -75,7 +75,7 @@ impl OneVsOne {
                 Some(shared) => (shared.union(&[i, j]), bytes / 2),
                 None => (KernelMatrix::new(kernel, samples, rows.clone())?, bytes),
             };
-            *solver.cache_bytes_mut() = Some(bytes / side_by_side);
+            solver.allow(bytes / side_by_side);
             let mut kernel_rows = KernelRows::new(&matrix);
             let solution = match pairs.len() == 1 && kernel.may_be_indefinite() {
                 // Which of many minima is found depends on the sign, and LIBSVM has the other one.

@@ -69,7 +69,7 @@ impl OneVsRest {
                 let bytes = training.bytes();
                 let train = |class: usize, side_by_side: usize| {
                     let mut solver = training.solver.since(started);
-                    *solver.cache_bytes_mut() = Some(bytes / side_by_side);
+                    solver.allow(bytes / side_by_side);
                     let (matrix, posed) = (matrix()?, &posed[class]);
                     let solution = solve(class, &solver, posed, &mut KernelRows::new(&matrix))?;
                     Ok(posed.finish(solution, &matrix))

@@ -283,7 +283,7 @@ impl Tree {
             };
             let Posed { rows, problem, .. } = &posed[machine];
             let mut solver = training.solver.since(started);
-            *solver.cache_bytes_mut() = Some(bytes / side_by_side);
+            solver.allow(bytes / side_by_side);
             let matrix = KernelMatrix::new(training.kernel, training.samples, rows.clone())?;
             let mut kernel_rows = KernelRows::new(&matrix);
             let solution = session.solve(place, &solver, problem, rows, &mut kernel_rows)?;

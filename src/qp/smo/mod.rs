@@ -419,8 +419,8 @@ impl<T: Precision> Blocks<'_, '_, T> {
         let gone = places.len() - kept;
         // How much memory is free must not matter, what the user allows may.
         let most = match self.settings.cache_bytes {
-            Some(_) => self.rows.capacity(),
-            None => USUALLY_HELD / (self.variables.len() * size_of::<T>()),
+            Some(_) if !self.settings.found => self.rows.capacity(),
+            _ => USUALLY_HELD / (self.variables.len() * size_of::<T>()),
         };
         if self.shrinking.pays(gone, places.len(), most) {
             let beta = self.variables.beta_by_variable(self.rows.order());

@@ -32,6 +32,9 @@ pub struct Smo {
     pub cache_bytes: Option<usize>,
     /// When the interior-point method takes over, where the kernel is of low rank.
     pub interior: Interior,
+    /// Whether the bytes were found by looking at the free memory: see `Solver::allow`.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(crate) found: bool,
 }
 
 impl Default for Smo {
@@ -42,6 +45,7 @@ impl Default for Smo {
             shrinking: true,
             cache_bytes: None,
             interior: Interior::Auto,
+            found: false,
         }
     }
 }

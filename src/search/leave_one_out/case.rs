@@ -156,7 +156,7 @@ impl Case<'_> {
         let mut solver = self.solver;
         let tolerance = &mut solver.stop_mut().tolerance;
         *tolerance = self.posing.tolerance(*tolerance);
-        *solver.cache_bytes_mut() = Some(self.bytes / 2 / threads::width());
+        solver.allow(self.bytes / 2 / threads::width());
         let mut rows = KernelRows::new(self.matrix);
         solver.solve_from(problem, &mut rows, image, &Quiet(self.monitor))
     }
