@@ -40,15 +40,15 @@ def main(file: str) -> None:
     cases = measured.FEW[::-1]
     libraries = figures.libraries
     for place, name in enumerate(libraries):
-        seconds = [figures.seconds(case, name, "fit") for case in cases]
+        seconds = [figures.seconds(case, name, measured.FIT) for case in cases]
         at = np.arange(len(cases)) + (1.5 - place) * 0.2
         style = {"color": measured.COLOURS[name], "label": measured.NAMES[name]}
         right.barh(at, seconds, 0.2, **style)
     for y_at, case in enumerate(cases):
-        ours = figures.seconds(case, "mercer", "fit")
+        ours = figures.seconds(case, "mercer", measured.FIT)
         label = f" {ours:.2f} s"
         right.annotate(label, (ours, y_at + 0.3), va="center", fontsize=7, color="#c8102e")
-    right.set(xscale="log", title="seconds to fit (logarithmic), two cores")
+    right.set(xscale="log", title="seconds of the first fit (logarithmic), two cores")
     right.set_yticks(range(len(cases)), cases)
     right.tick_params(axis="y", length=0)
     right.spines[["top", "right", "left"]].set_visible(False)

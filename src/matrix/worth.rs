@@ -21,14 +21,11 @@ const FEATURE: f64 = 0.022;
 const SPARSE_FEATURE: f64 = 0.2;
 /// For reading a byte of a row.
 const READ: f64 = 0.08;
-/// How often the row of a free variable is read again: 3 to 5 times where problems are easy, more where
+/// For a value that is held: it is moved whenever variables are set aside.
+const HELD: f64 = 4.0;
+/// How often the row of a free variable is read again: 3 to 6 times where problems are easy, more where
 /// they are hard.
-const EXPECTED_READS: f64 = 4.0;
-
-/// What fresh memory costs in all, as a multiple of its first touch: the threads hold each other up, and a
-/// row that is held is reordered whenever variables are set aside (100,000 rows of 50 features took 7.0
-/// instead of 7.8 seconds, 20,000 of 100 features 0.77 instead of 1.15).
-const IN_ALL: f64 = 2.0;
+const EXPECTED_READS: f64 = 4.5;
 
 /// Threads that make up for one where fresh memory is taken: two were hardly faster than one.
 const TOGETHER: usize = 2;
@@ -78,9 +75,9 @@ impl Worth {
         };
     }
 
-    /// Returns the nanoseconds of all threads for the fresh memory of a value.
+    /// Returns the nanoseconds of all threads for the fresh memory of a value, and for having it there.
     fn price(&self, fresh: f64) -> f64 {
-        IN_ALL * fresh * (self.bytes * threads::width().min(TOGETHER)) as f64
+        fresh * (self.bytes * threads::width().min(TOGETHER)) as f64 + HELD
     }
 
     /// Takes fresh memory for a row of so many values on account, if that is enough.

@@ -120,7 +120,7 @@ fn main() {
         .filter_map(|text| text.parse().ok())
         .collect();
     let sizes = if asked.is_empty() {
-        vec![2000, 8000]
+        vec![2000, 4000]
     } else {
         asked
     };
