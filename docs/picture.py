@@ -40,10 +40,14 @@ def main(file: str) -> None:
     cases = measured.FEW[::-1]
     libraries = figures.libraries
     for place, name in enumerate(libraries):
-        seconds = [figures.seconds(case, name, measured.FIT) for case in cases]
+        seconds = [figures.seconds(case, name, measured.FIT) or np.nan for case in cases]
         at = np.arange(len(cases)) + (1.5 - place) * 0.2
         style = {"color": measured.COLOURS[name], "label": measured.NAMES[name]}
         right.barh(at, seconds, 0.2, **style)
+        late = [y_at for y_at, case in zip(at, cases, strict=True) if (case, name) in figures.late]
+        right.barh(late, [figures.limit] * len(late), 0.2, color=style["color"], hatch="////")
+        for y_at in late:
+            right.annotate(f"> {figures.limit:g} s", (figures.limit, y_at), va="center", fontsize=7)
     for y_at, case in enumerate(cases):
         ours = figures.seconds(case, "mercer", measured.FIT)
         label = f" {ours:.2f} s"

@@ -46,6 +46,9 @@ class Comparison:
         cases = (case for case, _ in self.rows if not case.endswith("-one-row"))
         self.cases = list(dict.fromkeys(cases))
         self.libraries = [name for name in NAMES if name in self.versions]
+        self.limit = float(everything["timeout"])
+        late = (failed for failed in everything["failures"] if failed["limit"] is not None)
+        self.late = {(failed["case"], failed["library"]) for failed in late}
 
     def seconds(self, case: str, library: str, what: str) -> float | None:
         """Return a time, None where the library does not have the machine or takes too long."""
@@ -83,7 +86,8 @@ def table(figures: Comparison, cases: Sequence[str] | None = None) -> str:
         cells = [case, f"{row['n']} x {row['d']}", str(row["classes"] or row["kind"])]
         for name in figures.libraries:
             fit, predict = (figures.seconds(case, name, what) for what in (FIT, "predict"))
-            cells.append("-" if fit is None else f"{fit:.3f} / {predict:.3f}")
+            without = f"> {figures.limit:g}" if (case, name) in figures.late else "-"
+            cells.append(without if fit is None else f"{fit:.3f} / {predict:.3f}")
         cells.append(f"{figures.ratio(case, FIT):.1f} / {figures.ratio(case, 'predict'):.1f}")
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
