@@ -73,7 +73,8 @@ impl Isa {
         self
     }
 
-    /// Returns what `dispatch!` chooses by.
+    /// Returns what `dispatch!` chooses by: elsewhere there is one code path.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn level(self) -> Level {
         self.0

@@ -32,6 +32,7 @@ pub(crate) const USUAL_COST: f64 = 0.6;
 const DEAREST: f64 = 0.75;
 /// Bytes at the beginning of the first slab that are in small pages: who keeps a few rows does not pay
 /// for huge ones. Of these, bytes that are touched to see what that costs.
+#[cfg(target_os = "linux")]
 const SMALL_PAGES: usize = 4 << 20;
 const FIRST_PROBE: usize = 256 << 10;
 /// The same of other slabs: a huge page. Under a hypervisor the more is taken the more it costs.
@@ -138,18 +139,14 @@ fn mapped(bytes: usize, what: &'static str) -> Result<MmapMut> {
     });
     let mut slab = slab.map_err(|_| Error::Memory { what, bytes })?;
     let first = locked(COST.get()).bytes == 0.0;
-    let (small, touched) = match first {
-        true => (SMALL_PAGES, FIRST_PROBE),
-        false => (0, PROBE),
-    };
-    // Advice only: where the system has no huge pages small ones will do.
     #[cfg(target_os = "linux")]
-    let _ = slab.advise_range(
-        memmap2::Advice::HugePage,
-        small,
-        slab.len().saturating_sub(small),
-    );
-    probe(&mut slab, touched);
+    {
+        let small = if first { SMALL_PAGES } else { 0 };
+        let rest = slab.len().saturating_sub(small);
+        // Advice only: where the system has no huge pages small ones will do.
+        let _ = slab.advise_range(memmap2::Advice::HugePage, small, rest);
+    }
+    probe(&mut slab, if first { FIRST_PROBE } else { PROBE });
     Ok(slab)
 }
 
