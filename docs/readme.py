@@ -13,8 +13,10 @@ def speed(figures: measured.Comparison) -> str:
     """Return the part of the README about speed."""
     fit, predict = (figures.mean_ratio(what) for what in (measured.FIT, "predict"))
     return (
-        f"Seconds of the first fit of a process / to predict, RBF kernel, tol 1e-3, on"
-        f" {figures.machine}.\nThe last column is how many times as long the fastest peer took; over all {len(figures.cases)} data sets its geometric\n"
+        "Seconds of the first fit of a process / to predict, RBF kernel, tol 1e-3, on"
+        f" {figures.machine}.\n"
+        "The last column is how many times as long the fastest peer took; over all"
+        f" {len(figures.cases)} data sets its geometric\n"
         f"means are {fit:.1f} and {predict:.1f}. {figures.provenance}\n\n"
         + measured.table(figures, measured.FEW)
     )

@@ -242,7 +242,7 @@ fn a_path_of_nu_and_of_weights_is_followed() {
 fn kernel_values_are_computed_once_for_all_costs_and_folds() {
     // Values of few features are computed again where that is faster than reading them.
     let (few, labels) = clouds(900, 2);
-    let mut x = ndarray::Array2::zeros((900, 64));
+    let mut x = ndarray::Array2::zeros((900, 400));
     x.slice_mut(ndarray::s![.., ..few.ncols()]).assign(&few);
     let samples = Samples::try_from(x.view()).expect("samples");
     let formulation = soft(Loss::Linear, Intercept::Free, Multiclass::OneVsOne);
