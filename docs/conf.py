@@ -37,7 +37,7 @@ extensions = [
 
 root_doc = "index"
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
-exclude_patterns = ["_ext", "tutorial", "measured", "**/GALLERY_HEADER.rst"]
+exclude_patterns = ["_ext", "tutorial", "measured", "**/GALLERY_HEADER.*"]
 templates_path = ["_templates"]
 suppress_warnings = [
     "config.cache",  # the functions in sphinx_gallery_conf

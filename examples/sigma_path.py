@@ -7,7 +7,7 @@ Campbell and Cristianini, section 3.4: train with a very narrow kernel, widen it
 from the last coefficients, and keep the width with the lowest bound of the error (or the lowest
 error on rows held out). They name no figures. Here `sigma_path` does so on the published halves of
 sonar, or else on every other row, and on ionosphere's first 200 rows. What it saves is counted in
-epochs of the Kernel-Adatron beside those of starts from zero. What the estimate R^2 |w|^2 / m
+epochs of the Kernel-Adatron beside those of starts from zero. What the estimate R^2 / (m margin^2)
 chooses, with R the radius of the smallest sphere, is judged on the other rows: on both sets it is
 too narrow a kernel, so rows held out are the better judge. Ten seconds:
 python examples/sigma_path.py [sigma_path.png]

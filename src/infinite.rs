@@ -1,7 +1,7 @@
 //! Numbers that may be infinite, in formats that have none such: JSON writes null in their place.
 
+use serde::Serializer;
 use serde::de::{Deserialize, Deserializer, Error};
-use serde::ser::Serializer;
 
 const INFINITE: &str = "infinity";
 
