@@ -89,6 +89,28 @@ impl ClassWeights {
     }
 }
 
+/// Returns a weight for each row that makes all classes count alike, for `fit_weighted`: the number of
+/// rows, divided by the number of classes times the number of rows of its class.
+///
+/// ```
+/// use mercer::{Kernel, Svc, Unwatched, balanced_weights};
+/// let (x, labels) = (vec![vec![0.0], vec![1.0], vec![3.0]], ["a", "a", "b"]);
+/// let weights = balanced_weights(&labels);
+/// assert_eq!(weights, [0.75, 0.75, 1.5]);
+/// let model = Svc::new(Kernel::linear()).fit_weighted(&x, &labels, &weights, &Unwatched)?;
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub fn balanced_weights<L: Ord>(labels: &[L]) -> Vec<f64> {
+    let mut classes: Vec<&L> = labels.iter().collect();
+    classes.sort();
+    classes.dedup();
+    let number = |label| classes.binary_search(&label).unwrap_or(0);
+    let numbers: Vec<usize> = labels.iter().map(number).collect();
+    let weights = balanced(&numbers, &vec![1.0; labels.len()], classes.len());
+    numbers.iter().map(|&class| weights[class]).collect()
+}
+
+/// Returns the weight of each class that makes all count alike; rows of weight zero are not counted.
 fn balanced(labels: &[usize], weights: &[f64], classes: usize) -> Vec<f64> {
     let mut counts = vec![0.0; classes];
     let counted = labels

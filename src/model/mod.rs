@@ -22,7 +22,7 @@ mod svc;
 mod svdd;
 mod svr;
 
-pub use class_weights::ClassWeights;
+pub use class_weights::{ClassWeights, balanced_weights};
 pub use expansion::{Expansion, coefficients_by_machine};
 pub use incremental::Incremental;
 #[cfg(feature = "persist")]
@@ -38,7 +38,6 @@ pub(crate) use multiclass::{Posed, pairs};
 pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
 pub use one_class::{OneClassModel, OneClassSvm};
-pub use score::balanced_weights;
 #[cfg(feature = "python")]
 pub(crate) use session::{Past, Place, Session, Strategy};
 pub use svc::{Svc, SvcModel};

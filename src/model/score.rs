@@ -1,30 +1,9 @@
-//! How good predictions are, and weights that make classes count alike.
+//! How good predictions are, and what a linear kernel makes of its features.
 
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use ndarray::{Array2, ArrayView2};
-use std::collections::BTreeMap;
-
-/// Returns a weight for each row that makes all classes count alike, for `fit_weighted`: the number of
-/// rows, divided by the number of classes times the number of rows of its class.
-///
-/// ```
-/// use mercer::{Kernel, Svc, Unwatched, balanced_weights};
-/// let (x, labels) = (vec![vec![0.0], vec![1.0], vec![3.0]], ["a", "a", "b"]);
-/// let weights = balanced_weights(&labels);
-/// assert_eq!(weights, [0.75, 0.75, 1.5]);
-/// let model = Svc::new(Kernel::linear()).fit_weighted(&x, &labels, &weights, &Unwatched)?;
-/// # Ok::<(), mercer::Error>(())
-/// ```
-pub fn balanced_weights<L: Ord>(labels: &[L]) -> Vec<f64> {
-    let mut counts = BTreeMap::new();
-    for label in labels {
-        *counts.entry(label).or_insert(0.0) += 1.0;
-    }
-    let share = labels.len() as f64 / counts.len() as f64;
-    labels.iter().map(|label| share / counts[label]).collect()
-}
 
 /// Returns the share of labels that were predicted.
 pub(super) fn accuracy<L: PartialEq>(predicted: &[L], labels: &[L]) -> Result<f64> {

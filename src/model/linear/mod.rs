@@ -255,7 +255,8 @@ pub(crate) fn check_scaling(scaling: f64) -> Result<()> {
     }
 }
 
-/// Gives a builder with the fields `c`, `loss`, `constant`, `scaling`, `stop` and `threads` the methods that set them.
+/// Gives a builder with the fields `c`, `loss`, `scaling`, `stop` and `threads` the methods that set them.
+/// `$targets` are those of two rows, for the examples.
 macro_rules! linear_settings {
     ($type:ident, $targets:literal) => {
         impl $type {
