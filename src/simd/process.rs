@@ -115,15 +115,15 @@ mod tests {
 
     #[test]
     fn a_value_of_another_process_is_left_alone() {
-        let value: PerProcess<Mutex<usize>> = PerProcess::new();
-        let other = Owned {
-            process: process::id() + 1,
+        static VALUE: PerProcess<Mutex<usize>> = PerProcess::new();
+        // No process that runs tests has this number.
+        static OTHER: Owned<Mutex<usize>> = Owned {
+            process: 0,
             value: Mutex::new(7),
         };
-        let other = Box::into_raw(Box::new(other));
-        value.current.store(other, Ordering::Release);
-        // SAFETY: it was just made, and is never freed.
-        let _held = unsafe { &*other }.value.lock();
-        assert_eq!(*value.get().lock().unwrap(), 0);
+        let other = (&raw const OTHER).cast_mut();
+        VALUE.current.store(other, Ordering::Release);
+        let _held = OTHER.value.lock();
+        assert_eq!(*VALUE.get().lock().unwrap(), 0);
     }
 }
