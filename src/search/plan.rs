@@ -21,6 +21,10 @@ use std::collections::BTreeMap;
 /// busy until the last chain of a kernel is done, but memory used for the first time costs more than
 /// the values in it.
 const AT_A_TIME: usize = 1 << 28;
+/// Bytes of a kernel value; and with the matrices of pairs of classes, which hold each value about twice,
+/// and rows in `f64`.
+const BYTES: usize = 4;
+const BYTES_WITH_PAIRS: usize = 4 + 8 + 8;
 
 /// Many fits on the same samples.
 ///
@@ -134,7 +138,9 @@ impl<'a> Plan<'a> {
         let kernels: Vec<Vec<usize>> = grouped(fits.iter().map(|fit| format!("{:?}", fit.kernel)));
         let work = self.samples.work_of_matrix(self.samples.rows());
         let found = threads::call(work.saturating_mul(fits.len()), || {
-            let size = self.samples.rows().saturating_pow(2).saturating_mul(4);
+            let pairs = fits.iter().any(|fit| !fit.has_one_machine());
+            let each = if pairs { BYTES_WITH_PAIRS } else { BYTES };
+            let size = self.samples.rows().saturating_pow(2).saturating_mul(each);
             let batch = (AT_A_TIME / size.max(1)).max(1);
             let batches = kernels.chunks(batch);
             batches

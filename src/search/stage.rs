@@ -12,8 +12,9 @@ use crate::error::{Polled, Result, Stop};
 use crate::kernel::Kernel;
 use crate::matrix::{Gathered, KernelMatrix, Whole};
 use crate::qp::{Constraint, DualProblem, Solution};
+use crate::simd::process::locked;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// The share of all rows from which a problem is put on all of them.
 const MOST: f64 = 0.6;
@@ -25,8 +26,11 @@ pub(super) struct Stage<'a> {
     /// The matrix of all samples, if there was room for it.
     whole: Option<Whole<'a>>,
     /// Matrices of some of the rows that have been copied.
-    gathered: Mutex<BTreeMap<Arc<[usize]>, Arc<Gathered>>>,
+    gathered: Mutex<BTreeMap<Arc<[usize]>, Place>>,
 }
+
+/// Where a copy is put; whoever makes it has the lock.
+type Place = Arc<Mutex<Option<Arc<Gathered>>>>;
 
 /// Where the variables of a problem are.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,13 +116,18 @@ impl<'a> Stage<'a> {
 
     /// Returns a copy of the matrix of some rows, made when it is first asked for.
     fn gather(&self, whole: &Whole, rows: &Arc<[usize]>) -> Result<Arc<Gathered>> {
-        let known = || self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known().get(rows) {
+        let place = locked(&self.gathered)
+            .entry(rows.clone())
+            .or_default()
+            .clone();
+        // Other folds need the same copy at the same time, and wait: the loop that makes it asks nobody
+        // for help.
+        let mut place = locked(&place);
+        if let Some(found) = &*place {
             return Ok(found.clone());
         }
-        // Another thread may be at it as well: the copies are the same, and one of them is kept.
         let made = Arc::new(whole.gather(rows)?);
-        Ok(known().entry(rows.clone()).or_insert(made).clone())
+        Ok(place.insert(made).clone())
     }
 
     /// Returns (K beta)_i for other rows than those of the places that beta belongs to.

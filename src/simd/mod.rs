@@ -17,6 +17,7 @@ pub(crate) mod measure;
 pub(crate) mod memory;
 pub(crate) mod once;
 pub(crate) mod parallel;
+pub(crate) mod pieces;
 pub(crate) mod process;
 pub(crate) mod product;
 pub(crate) mod random;

@@ -101,6 +101,22 @@ impl Slab {
         self.reused
     }
 
+    /// Returns where its memory begins; writing there is up to those who share it.
+    pub(super) fn start(&self) -> *const u8 {
+        match &self.mapped {
+            Some(slab) => slab.as_ptr(),
+            None => self.small.as_ptr().cast(),
+        }
+    }
+
+    /// Returns how many bytes it has.
+    pub(super) fn len(&self) -> usize {
+        match &self.mapped {
+            Some(slab) => slab.len(),
+            None => self.small.len() * size_of::<Line>(),
+        }
+    }
+
     pub fn bytes(&self) -> &[u8] {
         match &self.mapped {
             Some(slab) => slab,

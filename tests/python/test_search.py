@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -363,3 +364,20 @@ def test_verbose_shows_the_best_so_far(monkeypatch):
     if candidates:
         assert best <= search.best_score_ + 1e-12
         assert np.isclose(search.cv_results_["mean_test_score"], best, atol=1e-12).any()
+
+
+def test_rows_held_out_keep_their_class(monkeypatch):
+    """Then pairs of classes are the same rows in every fold, and one matrix serves them all."""
+    targets = []
+
+    def search(samples, fits, *args, **kwargs):
+        targets.extend(target for _, _, target, *_ in fits)
+        return _core.search(samples, fits, *args, **kwargs)
+
+    core = SimpleNamespace(search=search, winners=_core.winners)
+    monkeypatch.setattr("mercer.model_selection._together._core", core)
+    X, y = many_classes()
+    GridSearchCV(SVC(), {"C": [1.0, 10.0]}, cv=3).fit(X, y)
+    assert len(targets) == 6
+    for target in targets:
+        np.testing.assert_array_equal(target, targets[0])

@@ -401,6 +401,7 @@ def _train(
     if rows is None:
         return
     n_rows = rows.shape[0]
+    expected = _expected(common, n_rows)
     fits = []
     for entry in common.entries:
         request, place = entry.request, entry.place
@@ -411,7 +412,10 @@ def _train(
         if target is not None and target.ndim > 1:
             return  # several targets share their kernel with each other only
         if target is not None:
-            spread = np.zeros(n_rows, dtype=target.dtype)
+            # Rows that are held out keep their class: pairs of classes are then the same rows in
+            # every fold, and share one matrix.
+            known = np.zeros(n_rows) if expected is None else np.nan_to_num(expected[0])
+            spread = known.astype(target.dtype)
             spread[at] = target
             target = spread
         asked = np.concatenate([place.test_at, at]) if trains_too else place.test_at
@@ -419,7 +423,8 @@ def _train(
         fits.append((formulation, kernel, target, cost, asked, request.settings))
     machine = first if n_jobs is None else clone(first).set_params(n_jobs=n_jobs)
     settings = machine._settings(None if bar is None else bar.told)
-    expected = None if bar is None or trains_too else _expected(common, n_rows)
+    if bar is None or trains_too:
+        expected = None
     found = _core.search(make_samples(rows), fits, settings, expected=expected)
     for entry, result in zip(common.entries, found, strict=True):
         entry.result = result

@@ -8,20 +8,29 @@ use crate::error::{Polled, Stop, poll};
 use crate::kernel::Columns;
 use crate::matrix::description::Description;
 use crate::matrix::order::Order;
-use crate::simd::memory;
+use crate::simd::pieces::{Piece, Pieces};
+use crate::simd::process::locked;
+use crate::simd::{Isa, add_multiples, threads};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 /// What an error calls the rows.
 const ROWS: &str = "rows of the kernel matrix";
 /// Rows that are added between two questions whether to go on.
 const AT_A_TIME: usize = 64;
+/// Columns that are so near are read with all between them: these are in the same cache lines.
+const NEAR: usize = 8;
+/// Columns in a run, on average, from which runs are read as such.
+const FEW: usize = 8;
 
 /// Rows that many problems have in common.
 #[derive(Debug)]
 pub(super) struct Exact {
     columns: OnceLock<Columns<f64>>,
-    rows: Vec<OnceLock<Vec<f64>>>,
+    rows: Vec<OnceLock<Piece<f64>>>,
+    pieces: Pieces,
+    /// Held by the thread that computes rows.
+    turn: Mutex<()>,
 }
 
 impl Exact {
@@ -29,13 +38,22 @@ impl Exact {
         Exact {
             columns: OnceLock::new(),
             rows: (0..size).map(|_| OnceLock::new()).collect(),
+            pieces: Pieces::default(),
+            turn: Mutex::default(),
         }
     }
 
     /// Computes those of the rows of variables that are missing.
     fn provide(&self, all: &Description, variables: &[usize], stop: Stop) -> Polled<()> {
-        let is_missing = |&row: &usize| self.rows[row].get().is_none();
+        let is_missing = |row: &usize| self.rows[*row].get().is_none();
         let mut missing: Vec<usize> = variables.iter().copied().filter(is_missing).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        // Folds that are fitted side by side need much the same rows: one waits for the other's. It must
+        // not be given other work meanwhile, which might wait for itself.
+        let _turn = (threads::width() == 1).then(|| locked(&self.turn));
+        missing.retain(is_missing);
         missing.sort_unstable();
         missing.dedup();
         if missing.is_empty() {
@@ -50,9 +68,9 @@ impl Exact {
         let packed = columns.pack_rows(all.samples, &samples)?;
         let mut made = Vec::with_capacity(missing.len());
         for _ in &missing {
-            made.push(memory::zeros::<f64>(all.len(), ROWS)?);
+            made.push(self.pieces.take::<f64>(all.len(), ROWS)?);
         }
-        let mut lines: Vec<&mut [f64]> = made.iter_mut().map(Vec::as_mut_slice).collect();
+        let mut lines: Vec<&mut [f64]> = made.iter_mut().map(Piece::values_mut).collect();
         columns.fill(&packed, 0..all.len(), &mut lines, stop)?;
         all.count(missing.len() * all.len());
         for (row, values) in missing.into_iter().zip(made) {
@@ -111,21 +129,123 @@ impl RowSource<f64> for ExactRows<'_> {
         let support = variables.iter().zip(beta).filter(|(_, beta)| **beta != 0.0);
         let (rows, factors): (Vec<usize>, Vec<f64>) = support.unzip();
         self.exact.provide(self.all, &rows, stop)?;
-        let columns: Vec<usize> = at.iter().map(|&i| variables[i as usize]).collect();
-        let mut products = vec![0.0; at.len()];
+        let mut asked: Vec<(usize, usize)> = (at.iter().enumerate())
+            .map(|(place, &i)| (variables[i as usize], place))
+            .collect();
+        asked.sort_unstable();
+        let columns: Vec<usize> = asked.iter().map(|&(column, _)| column).collect();
+        let runs = runs_of(&columns, NEAR);
+        let scattered = runs.len() * FEW > columns.len();
+        let length = match scattered {
+            true => columns.len(),
+            false => runs.iter().map(Range::len).sum(),
+        };
+        let mut products = vec![0.0; length];
+        let row = |row: &usize| {
+            self.exact.rows[*row]
+                .get()
+                .expect("provided above")
+                .values()
+        };
         for (rows, factors) in rows.chunks(AT_A_TIME).zip(factors.chunks(AT_A_TIME)) {
             poll(stop)?;
-            for (&row, factor) in rows.iter().zip(factors) {
-                let row = self.exact.rows[row].get().expect("provided above");
-                for (product, &column) in products.iter_mut().zip(&columns) {
-                    *product += factor * row[column];
-                }
+            let rows: Vec<&[f64]> = rows.iter().map(row).collect();
+            match scattered {
+                true => add_scattered(&rows, factors, &columns, &mut products),
+                false => add_runs(&rows, factors, &runs, &mut products),
             }
         }
-        Ok(products)
+        if !scattered {
+            pick(&mut products, &runs, &columns);
+        }
+        let mut answers = vec![0.0; at.len()];
+        for (&(_, place), product) in asked.iter().zip(products) {
+            answers[place] = product;
+        }
+        Ok(answers)
     }
 
     fn reordered(&mut self) {
         self.own.reordered();
+    }
+}
+
+/// Returns numbers as runs, in which each is followed by one that is at most so much larger.
+pub(super) fn runs_of(numbers: &[usize], near: usize) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for &number in numbers {
+        match runs.last_mut() {
+            Some(run) if (run.end..run.end + near).contains(&number) => run.end = number + 1,
+            _ => runs.push(number..number + 1),
+        }
+    }
+    runs
+}
+
+/// Leaves the products of some columns, in order, of those of all columns in runs.
+fn pick(products: &mut Vec<f64>, runs: &[Range<usize>], columns: &[usize]) {
+    let (mut left, mut run, mut before) = (runs.iter(), 0..0, 0);
+    for (i, column) in columns.iter().enumerate() {
+        while !run.contains(column) {
+            before += run.len();
+            run = left.next().expect("every column is in a run").clone();
+        }
+        products[i] = products[before + (column - run.start)];
+    }
+    products.truncate(columns.len());
+}
+
+/// Adds multiples of rows in runs of columns.
+fn add_runs(rows: &[&[f64]], factors: &[f64], runs: &[Range<usize>], products: &mut [f64]) {
+    let isa = Isa::detect();
+    let mut rest = products;
+    for run in runs {
+        let (here, after) = rest.split_at_mut(run.len());
+        let rows: Vec<&[f64]> = rows.iter().map(|row| &row[run.clone()]).collect();
+        add_multiples(isa, factors, &rows, here);
+        rest = after;
+    }
+}
+
+/// Adds multiples of rows in columns here and there, four rows in one pass.
+fn add_scattered(rows: &[&[f64]], factors: &[f64], columns: &[usize], products: &mut [f64]) {
+    let (four_rows, rest) = rows.as_chunks::<4>();
+    let (four_factors, rest_factors) = factors.as_chunks::<4>();
+    for ([a, b, c, d], factors) in four_rows.iter().zip(four_factors) {
+        for (product, &at) in products.iter_mut().zip(columns) {
+            let first = factors[0] * a[at] + factors[1] * b[at];
+            *product += first + (factors[2] * c[at] + factors[3] * d[at]);
+        }
+    }
+    for (row, factor) in rest.iter().zip(rest_factors) {
+        for (product, &at) in products.iter_mut().zip(columns) {
+            *product += factor * row[at];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_read_in_runs_and_one_by_one() {
+        let row = |at: usize| (0..60).map(|i| ((7 * i + 13 * at) % 11) as f64).collect();
+        let rows: Vec<Vec<f64>> = (0..7).map(row).collect();
+        let rows: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+        let factors = [1.0, -2.0, 0.5, 3.0, -1.5, 0.25, 4.0];
+        let columns = [0, 1, 2, 9, 10, 30, 31, 33, 59];
+        let expected: Vec<f64> = (columns.iter())
+            .map(|&at| rows.iter().zip(factors).map(|(row, f)| f * row[at]).sum())
+            .collect();
+        let mut one_by_one = vec![0.0; columns.len()];
+        add_scattered(&rows, &factors, &columns, &mut one_by_one);
+        assert_eq!(one_by_one, expected);
+        let runs = runs_of(&columns, NEAR);
+        assert_eq!(runs, [0..11, 30..34, 59..60]);
+        let mut in_runs = vec![0.0; 16];
+        add_runs(&rows, &factors, &runs, &mut in_runs);
+        pick(&mut in_runs, &runs, &columns);
+        assert_eq!(in_runs, expected);
     }
 }

@@ -6,7 +6,7 @@
 //! together where the samples are in a good order. Values in `f64`, which only products need, are
 //! computed as for any other matrix, or kept as well where they are costly (see `exact`).
 
-use super::exact::{Exact, ExactRows};
+use super::exact::{Exact, ExactRows, runs_of};
 use super::source::{RowSource, Terms};
 use crate::data::Samples;
 use crate::error::{Polled, Stop};
@@ -14,7 +14,7 @@ use crate::kernel::{Columns, Kernel};
 use crate::matrix::cache::RowCache;
 use crate::matrix::description::Description;
 use crate::matrix::order::Order;
-use crate::simd::memory;
+use crate::simd::pieces::{Piece, Pieces};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -33,6 +33,8 @@ pub(crate) struct Whole<'a> {
     exact: Option<Exact>,
     /// Whether parts are to be gathered.
     pub gathers: bool,
+    /// Where the memory of parts comes from.
+    pieces: Pieces,
 }
 
 impl<'a> Whole<'a> {
@@ -80,6 +82,7 @@ impl<'a> Whole<'a> {
             costly,
             exact,
             gathers,
+            pieces: Pieces::default(),
         }))
     }
 
@@ -89,17 +92,10 @@ impl<'a> Whole<'a> {
         variables: &[usize],
     ) -> (Description<'a>, Part<'a>) {
         let complete = variables.len() == self.all.len() && variables.iter().is_sorted();
-        let mut runs: Vec<Range<usize>> = Vec::new();
-        for &variable in variables {
-            match runs.last_mut() {
-                Some(run) if run.end == variable => run.end += 1,
-                _ => runs.push(variable..variable + 1),
-            }
-        }
         let part = Part {
             whole: self,
             variables: variables.to_vec(),
-            runs,
+            runs: runs_of(variables, 1),
             complete,
             gathered: None,
         };
@@ -109,12 +105,11 @@ impl<'a> Whole<'a> {
     /// Copies the rows of some of the variables.
     pub fn gather(&self, variables: &[usize]) -> crate::error::Result<Gathered> {
         let size = variables.len();
-        let mut values = memory::zeros::<f32>(size * size, "the kernel matrix of a pair")?;
-        for (line, &variable) in values.chunks_mut(size.max(1)).zip(variables) {
-            let row = self.row(variable);
-            for (entry, &column) in line.iter_mut().zip(variables) {
-                *entry = row[column];
-            }
+        let mut values = (self.pieces).take::<f32>(size * size, "the kernel matrix of a pair")?;
+        let runs = runs_of(variables, 1);
+        let lines = values.values_mut().chunks_mut(size.max(1));
+        for (line, &variable) in lines.zip(variables) {
+            copy_runs(self.row(variable), &runs, line);
         }
         Ok(Gathered { values, size })
     }
@@ -129,16 +124,25 @@ impl<'a> Whole<'a> {
     }
 }
 
+/// Copies runs of entries, one after another.
+fn copy_runs(row: &[f32], runs: &[Range<usize>], mut out: &mut [f32]) {
+    for run in runs {
+        let (here, after) = out.split_at_mut(run.len());
+        here.copy_from_slice(&row[run.clone()]);
+        out = after;
+    }
+}
+
 /// The matrix of some of the variables, copied so that its rows are read where they lie.
 #[derive(Debug)]
 pub(crate) struct Gathered {
-    values: Vec<f32>,
+    values: Piece<f32>,
     size: usize,
 }
 
 impl Gathered {
     fn row(&self, variable: u32) -> &[f32] {
-        &self.values[variable as usize * self.size..][..self.size]
+        &self.values.values()[variable as usize * self.size..][..self.size]
     }
 }
 
@@ -218,12 +222,7 @@ impl RowSource<f32> for PartRows<'_> {
             }
             let row = part.whole.row(part.variables[variable as usize]);
             if order.is_natural() && positions == (0..order.len()) {
-                let mut rest = &mut **out;
-                for run in &part.runs {
-                    let (here, after) = rest.split_at_mut(run.len());
-                    here.copy_from_slice(&row[run.clone()]);
-                    rest = after;
-                }
+                copy_runs(row, &part.runs, out);
                 continue;
             }
             for (entry, &column) in out.iter_mut().zip(&order.variables()[positions.clone()]) {
