@@ -271,6 +271,35 @@ fn kernel_values_are_computed_once_for_all_costs_and_folds() {
     );
 }
 
+/// Of matrices that are large, only the rows that some fit needs are computed.
+#[test]
+fn large_matrices_have_the_rows_that_are_needed() {
+    let (mut x, labels) = clouds(8400, 2);
+    for (mut row, &label) in x.rows_mut().into_iter().zip(&labels) {
+        row[label] += 2.0; // few support vectors
+    }
+    let samples = Samples::try_from(x.view()).expect("samples");
+    let formulation = soft(Loss::Linear, Intercept::Free, Multiclass::OneVsOne);
+    let fits = grid(&formulation, &labels, &[], &[0.1, 1.0]);
+    let fitted = Plan::new(&samples).run(&fits);
+    let mut computed = 0;
+    for (fit, fitted) in fits.iter().zip(fitted) {
+        let fitted = fitted.expect("a fit");
+        computed += fitted.machines.reports[0].kernel_evaluations;
+        let machine = Svc::new(fit.kernel.clone()).c(1.0).tolerance(TOLERANCE);
+        let watch = &mercer::qp::Unwatched;
+        let model = machine
+            .fit_weighted(x.view(), &labels, &fit.cost, watch)
+            .expect("a model");
+        let held_out = x.select(ndarray::Axis(0), &fit.asked);
+        let expected = model.decision_function(held_out.view()).expect("values");
+        for (found, expected) in fitted.values.iter().zip(&expected) {
+            assert!((found - expected).abs() < 2e-4 * expected.abs().max(1.0));
+        }
+    }
+    assert!(computed < (8400 * 8400 / 2) as u64, "{computed}");
+}
+
 #[test]
 fn what_is_impossible_fails_alone() {
     let (x, labels) = clouds(60, 2);

@@ -131,7 +131,7 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
     /// the next call.
     pub fn fetch(&mut self, variables: &[u32], length: usize, stop: Stop) -> Polled<()> {
         if self.lends() {
-            return Ok(());
+            return self.provide(variables, stop);
         }
         debug_assert!(variables.len() <= self.capacity());
         // Touching what is there before making room keeps the block from evicting itself.
@@ -164,6 +164,14 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
             self.compute(&variables, &slots, group[0].0..length, stop)?;
         }
         Ok(())
+    }
+
+    /// Sees to it that the rows of variables can be lent.
+    fn provide(&mut self, variables: &[u32], stop: Stop) -> Polled<()> {
+        let started = Instant::now();
+        let provided = self.source.provide(variables, stop);
+        self.kernel_time += started.elapsed();
+        provided
     }
 
     /// Computes entries of rows into their slots, which are valid up to `positions.start`.
@@ -203,6 +211,7 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
         self.traffic.rows += changes.len() as u64;
         if self.lends() {
             let (terms, end) = (terms(changes), start + gradient.len());
+            self.provide(&terms.variables, stop)?;
             let rows: Vec<&[T]> = (terms.variables.iter())
                 .map(|&variable| &self.row(variable)[start..end])
                 .collect();
@@ -346,7 +355,7 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
     /// Tells whether the whole row of a variable is held.
     pub fn holds(&self, variable: u32) -> bool {
         if self.lends() {
-            return true;
+            return self.source.lend(variable).is_some();
         }
         let slot = self.cache.peek(variable);
         slot.is_some_and(|slot| self.cache.length(slot) == self.order.len())

@@ -3,19 +3,14 @@
 //! Every fit of a search confirms its gap in `f64`, with the rows of its support vectors. These are the
 //! same for many fits, and where there are many features a row takes longer to compute than to read.
 
+use super::on_demand::OnDemand;
 use super::source::{RowSource, Terms};
 use crate::error::{Polled, Stop, poll};
-use crate::kernel::Columns;
 use crate::matrix::description::Description;
 use crate::matrix::order::Order;
-use crate::simd::pieces::{Piece, Pieces};
-use crate::simd::process::locked;
-use crate::simd::{Isa, add_multiples, threads};
+use crate::simd::{Isa, add_multiples};
 use std::ops::Range;
-use std::sync::{Mutex, OnceLock};
 
-/// What an error calls the rows.
-const ROWS: &str = "rows of the kernel matrix";
 /// Rows that are added between two questions whether to go on.
 const AT_A_TIME: usize = 64;
 /// Columns that are so near are read with all between them: these are in the same cache lines.
@@ -23,66 +18,9 @@ const NEAR: usize = 8;
 /// Columns in a run, on average, from which runs are read as such.
 const FEW: usize = 8;
 
-/// Rows that many problems have in common.
-#[derive(Debug)]
-pub(super) struct Exact {
-    columns: OnceLock<Columns<f64>>,
-    rows: Vec<OnceLock<Piece<f64>>>,
-    pieces: Pieces,
-    /// Held by the thread that computes rows.
-    turn: Mutex<()>,
-}
-
-impl Exact {
-    pub fn new(size: usize) -> Self {
-        Exact {
-            columns: OnceLock::new(),
-            rows: (0..size).map(|_| OnceLock::new()).collect(),
-            pieces: Pieces::default(),
-            turn: Mutex::default(),
-        }
-    }
-
-    /// Computes those of the rows of variables that are missing.
-    fn provide(&self, all: &Description, variables: &[usize], stop: Stop) -> Polled<()> {
-        let is_missing = |row: &usize| self.rows[*row].get().is_none();
-        let mut missing: Vec<usize> = variables.iter().copied().filter(is_missing).collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        // Folds that are fitted side by side need much the same rows: one waits for the other's. It must
-        // not be given other work meanwhile, which might wait for itself.
-        let _turn = (threads::width() == 1).then(|| locked(&self.turn));
-        missing.retain(is_missing);
-        missing.sort_unstable();
-        missing.dedup();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        if self.columns.get().is_none() {
-            // Several threads may come here at once: one of them is taken, they are all the same.
-            let _ = (self.columns).set(Columns::new(&all.kernel, all.centred(), &all.index)?);
-        }
-        let columns = self.columns.get().expect("set above");
-        let samples: Vec<usize> = missing.iter().map(|&row| all.index[row]).collect();
-        let packed = columns.pack_rows(all.samples, &samples)?;
-        let mut made = Vec::with_capacity(missing.len());
-        for _ in &missing {
-            made.push(self.pieces.take::<f64>(all.len(), ROWS)?);
-        }
-        let mut lines: Vec<&mut [f64]> = made.iter_mut().map(Piece::values_mut).collect();
-        columns.fill(&packed, 0..all.len(), &mut lines, stop)?;
-        all.count(missing.len() * all.len());
-        for (row, values) in missing.into_iter().zip(made) {
-            let _ = self.rows[row].set(values);
-        }
-        Ok(())
-    }
-}
-
 /// The rows of a part of a whole matrix, of which products read what there is.
 pub(super) struct ExactRows<'a> {
-    pub exact: &'a Exact,
+    pub exact: &'a OnDemand<f64>,
     /// What the whole matrix is made of.
     pub all: &'a Description<'a>,
     /// The numbers of the part's variables in it.
@@ -141,12 +79,7 @@ impl RowSource<f64> for ExactRows<'_> {
             false => runs.iter().map(Range::len).sum(),
         };
         let mut products = vec![0.0; length];
-        let row = |row: &usize| {
-            self.exact.rows[*row]
-                .get()
-                .expect("provided above")
-                .values()
-        };
+        let row = |row: &usize| self.exact.row(*row).expect("provided above");
         for (rows, factors) in rows.chunks(AT_A_TIME).zip(factors.chunks(AT_A_TIME)) {
             poll(stop)?;
             let rows: Vec<&[f64]> = rows.iter().map(row).collect();

@@ -16,6 +16,7 @@
 mod exact;
 mod given;
 mod linear;
+mod on_demand;
 mod rounded;
 pub(super) mod shared;
 mod source;

@@ -102,9 +102,14 @@ pub(crate) trait RowSource<T> {
         false
     }
 
-    /// Tells whether whole rows lie in memory, in the natural order.
+    /// Tells whether whole rows lie in memory, in the natural order, once they are provided.
     fn lends(&self) -> bool {
         false
+    }
+
+    /// Sees to it that the rows of variables can be lent, if any can.
+    fn provide(&mut self, _variables: &[u32], _stop: Stop) -> Polled<()> {
+        Ok(())
     }
 
     /// Returns the row of a variable in the natural order, if it lies in memory.

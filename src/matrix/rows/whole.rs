@@ -1,12 +1,13 @@
 //! The whole matrix, computed once for many problems over parts of the same samples.
 //!
 //! A grid search asks for the same rows again and again: for every cost, fold and pair of classes.
-//! So all values are computed once, in `f32`, and kept. A problem over all
-//! samples reads them where they lie; one over some of them copies the entries it needs, which lie
+//! So all values are computed once, in `f32`, and kept; of large matrices those of the rows that are
+//! needed. A problem over all samples reads them where they lie; one over some of them copies the entries it needs, which lie
 //! together where the samples are in a good order. Values in `f64`, which only products need, are
 //! computed as for any other matrix, or kept as well where they are costly (see `exact`).
 
-use super::exact::{Exact, ExactRows, runs_of};
+use super::exact::{ExactRows, runs_of};
+use super::on_demand::OnDemand;
 use super::source::{RowSource, Terms};
 use crate::data::Samples;
 use crate::error::{Polled, Stop};
@@ -23,14 +24,29 @@ use std::sync::Arc;
 /// matrix, line by line, than to compute all of it.
 const COSTLY: usize = 48;
 
+/// Bytes of a matrix from which rows are computed when they are first needed. Problems with so many
+/// variables have few support vectors among them, and memory for rows that nobody reads costs more than
+/// the symmetric half of the others.
+const LARGE: usize = 1 << 28;
+
+/// Why a row is there.
+const PROVIDED: &str = "the row has been provided";
+
+/// Rows of a whole matrix.
+#[derive(Debug)]
+enum Rows {
+    All(RowCache<f32>),
+    OnDemand(OnDemand<f32>),
+}
+
 /// All kernel values of some samples, for kernels evaluated in tiles.
 #[derive(Debug)]
 pub(crate) struct Whole<'a> {
     all: Description<'a>,
-    rows: RowCache<f32>,
+    rows: Rows,
     costly: bool,
     /// Rows in `f64`, where they are worth their memory and there is enough of it.
-    exact: Option<Exact>,
+    exact: Option<OnDemand<f64>>,
     /// Whether parts are to be gathered.
     pub gathers: bool,
     /// Where the memory of parts comes from.
@@ -57,25 +73,17 @@ impl<'a> Whole<'a> {
         if all.profile.single_noise.is_infinite() {
             return Ok(None);
         }
-        let mut rows = RowCache::<f32>::new(size, size, usize::MAX)?;
-        let slots = (0..size as u32).map(|row| rows.insert(row));
-        let slots = slots.collect::<crate::error::Result<Vec<u32>>>()?;
-        if rows.len() < size {
-            return Ok(None); // the system refused some of the memory
-        }
         let costly = samples.work_of_matrix(size) / (size * size).max(1) > COSTLY;
-        let columns = Columns::<f32>::new(kernel, all.centred(), &all.index)?;
-        let packed = columns.pack_rows(samples, &all.index)?;
-        let computed = rows.try_fill(&slots, size, |lines| match costly {
-            true => columns.fill_symmetric(&packed, lines, stop),
-            false => columns
-                .fill(&packed, 0..size, lines, stop)
-                .map(|()| size * size),
-        })?;
-        all.count(computed);
+        let rows = match !gathers && size * size * 4 > LARGE {
+            true => Rows::OnDemand(OnDemand::new(size)),
+            false => match all_rows(&all, costly, stop)? {
+                Some(rows) => Rows::All(rows),
+                None => return Ok(None), // the system refused some of the memory
+            },
+        };
         // Values in f64 take 8 bytes; the matrices of all pairs of classes hold each value about twice.
         let gathers = gathers && fits(4 + 8 + 8);
-        let exact = (gathers || costly && fits(4 + 8)).then(|| Exact::new(size));
+        let exact = (gathers || costly && fits(4 + 8)).then(|| OnDemand::new(size));
         Ok(Some(Whole {
             all,
             rows,
@@ -109,7 +117,7 @@ impl<'a> Whole<'a> {
         let runs = runs_of(variables, 1);
         let lines = values.values_mut().chunks_mut(size.max(1));
         for (line, &variable) in lines.zip(variables) {
-            copy_runs(self.row(variable), &runs, line);
+            copy_runs(self.row(variable).expect(PROVIDED), &runs, line);
         }
         Ok(Gathered { values, size })
     }
@@ -119,9 +127,46 @@ impl<'a> Whole<'a> {
         self.all.evaluations()
     }
 
-    pub fn row(&self, variable: usize) -> &[f32] {
-        self.rows.row(variable as u32)
+    /// Computes those of the rows of variables that are missing.
+    fn provide(&self, variables: &[usize], stop: Stop) -> Polled<()> {
+        match &self.rows {
+            Rows::All(_) => Ok(()),
+            Rows::OnDemand(rows) => rows.provide(&self.all, variables, stop),
+        }
     }
+
+    /// Returns a row, if it has been computed.
+    fn row(&self, variable: usize) -> Option<&[f32]> {
+        match &self.rows {
+            Rows::All(rows) => Some(rows.row(variable as u32)),
+            Rows::OnDemand(rows) => rows.row(variable),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        matches!(self.rows, Rows::All(_))
+    }
+}
+
+/// Computes all rows; None if the system refused some of the memory.
+fn all_rows(all: &Description, costly: bool, stop: Stop) -> Polled<Option<RowCache<f32>>> {
+    let size = all.len();
+    let mut rows = RowCache::<f32>::new(size, size, usize::MAX)?;
+    let slots = (0..size as u32).map(|row| rows.insert(row));
+    let slots = slots.collect::<crate::error::Result<Vec<u32>>>()?;
+    if rows.len() < size {
+        return Ok(None);
+    }
+    let columns = Columns::<f32>::new(&all.kernel, all.centred(), &all.index)?;
+    let packed = columns.pack_rows(all.samples, &all.index)?;
+    let computed = rows.try_fill(&slots, size, |lines| match costly {
+        true => columns.fill_symmetric(&packed, lines, stop),
+        false => columns
+            .fill(&packed, 0..size, lines, stop)
+            .map(|()| size * size),
+    })?;
+    all.count(computed);
+    Ok(Some(rows))
 }
 
 /// Copies runs of entries, one after another.
@@ -169,7 +214,8 @@ impl<'a> Part<'a> {
     fn lend(&self, variable: u32) -> Option<&[f32]> {
         match &self.gathered {
             Some(gathered) => Some(gathered.row(variable)),
-            None => (self.complete).then(|| self.whole.row(variable as usize)),
+            None if self.complete => self.whole.row(variable as usize),
+            None => None,
         }
     }
 
@@ -210,9 +256,10 @@ impl RowSource<f32> for PartRows<'_> {
         variables: &[u32],
         positions: Range<usize>,
         out: &mut [&mut [f32]],
-        _stop: Stop,
+        stop: Stop,
     ) -> Polled<()> {
         let part = self.part;
+        self.provide(variables, stop)?;
         for (&variable, out) in variables.iter().zip(out) {
             if let Some(row) = part.lend(variable) {
                 let columns = &order.variables()[positions.clone()];
@@ -221,6 +268,7 @@ impl RowSource<f32> for PartRows<'_> {
                 continue;
             }
             let row = part.whole.row(part.variables[variable as usize]);
+            let row = row.expect(PROVIDED);
             if order.is_natural() && positions == (0..order.len()) {
                 copy_runs(row, &part.runs, out);
                 continue;
@@ -249,14 +297,14 @@ impl RowSource<f32> for PartRows<'_> {
             }
             return Ok(());
         }
-        if !whole.costly {
+        if !whole.costly || !whole.is_complete() {
             return self.own.block(variables, out, stride, stop);
         }
         let index: Vec<usize> = (variables.iter())
             .map(|&variable| self.part.variables[variable as usize])
             .collect();
         for (out, &row) in out.chunks_mut(stride).zip(&index) {
-            let row = whole.row(row);
+            let row = whole.row(row).expect(PROVIDED);
             for (entry, &column) in out.iter_mut().zip(&index) {
                 *entry = row[column];
             }
@@ -289,6 +337,15 @@ impl RowSource<f32> for PartRows<'_> {
 
     fn lends(&self) -> bool {
         self.part.complete || self.part.gathered.is_some()
+    }
+
+    fn provide(&mut self, variables: &[u32], stop: Stop) -> Polled<()> {
+        let Part { whole, .. } = self.part;
+        if self.part.gathered.is_some() || whole.is_complete() {
+            return Ok(());
+        }
+        let index = variables.iter().map(|&i| self.part.variables[i as usize]);
+        whole.provide(&index.collect::<Vec<usize>>(), stop)
     }
 
     fn lend(&self, variable: u32) -> Option<&[f32]> {
