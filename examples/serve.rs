@@ -47,7 +47,7 @@ fn predict(path: &str) -> Result<(), Box<dyn Error>> {
     for (values, label) in values.rows().into_iter().zip(model.predict(x.view())?) {
         // Rust prints as many digits as it takes to read the same number again.
         let values: Vec<String> = values.iter().map(f64::to_string).collect();
-        println!("{},{label:?}", values.join(","));
+        println!("{},{label}", values.join(","));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use super::value::{damaged, shown};
 use crate::error::{Error, Result};
 use serde_json::{Value, json};
+use std::fmt;
 
 /// A label of a class: of the kind that Python or Rust has trained with.
 ///
@@ -13,6 +14,7 @@ use serde_json::{Value, json};
 /// assert_eq!(Label::from("spam"), Label::Text("spam".into()));
 /// assert_eq!(i32::try_from(Label::Integer(7))?, 7);
 /// assert!(String::try_from(Label::Integer(7)).is_err());
+/// assert_eq!(format!("{} {}", Label::Integer(7), Label::from("spam")), "7 spam");
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -25,6 +27,17 @@ pub enum Label {
     Real(f64),
     /// Yes or no.
     Boolean(bool),
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Label::Text(text) => text.fmt(f),
+            Label::Integer(number) => number.fmt(f),
+            Label::Real(number) => number.fmt(f),
+            Label::Boolean(flag) => flag.fmt(f),
+        }
+    }
 }
 
 impl Label {
