@@ -40,6 +40,11 @@ impl DualProblem {
     /// // Linear kernel, x = 1 and -1: optimal at beta = (1/2, -1/2).
     /// let part = problem.part(&[0.5, -0.5], &[0.0, 0.0], [0.0; 2]);
     /// assert_eq!((part.violations, part.duality_gap), (vec![0.0, 0.0], 0.0));
+    /// // With squared losses the ridge belongs to the gradient, not to the decision values.
+    /// let problem = svc(&[true, false], &[1.0, 1.0], Loss::Squared, Intercept::Free);
+    /// let beta = 1.0 / (2.0 + problem.ridge[0]);
+    /// let part = problem.part(&[beta, -beta], &[0.0, 0.0], [0.0; 2]);
+    /// assert!(problem.ridge[0] > 0.0 && part.duality_gap.abs() < 1e-15);
     /// ```
     ///
     /// # Panics
