@@ -381,3 +381,13 @@ def test_rows_held_out_keep_their_class(monkeypatch):
     assert len(targets) == 6
     for target in targets:
         np.testing.assert_array_equal(target, targets[0])
+
+
+def test_several_targets_are_searched_as_by_scikit_learn():
+    """They share their kernel with each other, not with other fits."""
+    X, y = numbers()
+    Y = np.column_stack([y, X[:, 0]])[:150]
+    grid = {"C": [0.1, 1.0]}
+    mine = GridSearchCV(SVR(**TIGHT), grid, cv=3, error_score="raise").fit(X[:150], Y)
+    peer = sklearn_selection.GridSearchCV(SVR(**TIGHT), grid, cv=3).fit(X[:150], Y)
+    assert_same_results(mine, peer)

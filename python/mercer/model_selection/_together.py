@@ -400,8 +400,14 @@ def _train(
     rows = _as_trained(common, first)
     if rows is None:
         return
+    targets = [entry.request.problem.target for entry in common.entries]
+    if any(target is not None and target.ndim > 1 for target in targets):
+        return  # several targets share their kernel with each other only
     n_rows = rows.shape[0]
     expected = _expected(common, n_rows)
+    # Rows that are held out keep their class: pairs of classes are then the same rows in every
+    # fold, and share one matrix.
+    known = np.zeros(n_rows) if expected is None else np.nan_to_num(expected[0])
     fits = []
     for entry in common.entries:
         request, place = entry.request, entry.place
@@ -409,12 +415,7 @@ def _train(
         cost = np.zeros(n_rows)
         cost[at] = request.problem.cost
         target = request.problem.target
-        if target is not None and target.ndim > 1:
-            return  # several targets share their kernel with each other only
         if target is not None:
-            # Rows that are held out keep their class: pairs of classes are then the same rows in
-            # every fold, and share one matrix.
-            known = np.zeros(n_rows) if expected is None else np.nan_to_num(expected[0])
             spread = known.astype(target.dtype)
             spread[at] = target
             target = spread
