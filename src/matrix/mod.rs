@@ -33,4 +33,4 @@ pub(crate) use memory::fair_share;
 pub(crate) use order::Order;
 pub(crate) use rows::add_in_parallel;
 pub(crate) use rows::shared::Shared;
-pub(crate) use rows::whole::{Gathered, Whole};
+pub(crate) use rows::whole::{BYTES_WITH_PAIRS, Gathered, Whole};

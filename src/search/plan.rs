@@ -10,7 +10,7 @@ use super::fit::{Fit, Fitted, Formulation};
 use super::stage::Stage;
 use crate::data::Samples;
 use crate::error::{Error, Halt, Result};
-use crate::matrix::fair_share;
+use crate::matrix::{BYTES_WITH_PAIRS, fair_share};
 use crate::model::Margin;
 use crate::qp::{Monitor, Unwatched};
 use crate::simd::threads;
@@ -21,10 +21,6 @@ use std::collections::BTreeMap;
 /// busy until the last chain of a kernel is done, but memory used for the first time costs more than
 /// the values in it.
 const AT_A_TIME: usize = 1 << 28;
-/// Bytes of a kernel value; and with the matrices of pairs of classes, which hold each value about twice,
-/// and rows in `f64`.
-const BYTES: usize = 4;
-const BYTES_WITH_PAIRS: usize = 4 + 8 + 8;
 
 /// Many fits on the same samples.
 ///
@@ -139,7 +135,7 @@ impl<'a> Plan<'a> {
         let work = self.samples.work_of_matrix(self.samples.rows());
         let found = threads::call(work.saturating_mul(fits.len()), || {
             let pairs = fits.iter().any(|fit| !fit.has_one_machine());
-            let each = if pairs { BYTES_WITH_PAIRS } else { BYTES };
+            let each = if pairs { BYTES_WITH_PAIRS } else { 4 };
             let size = self.samples.rows().saturating_pow(2).saturating_mul(each);
             let batch = (AT_A_TIME / size.max(1)).max(1);
             let batches = kernels.chunks(batch);

@@ -2,9 +2,9 @@
 //!
 //! A grid search asks for the same rows again and again: for every cost, fold and pair of classes.
 //! So all values are computed once, in `f32`, and kept; of large matrices those of the rows that are
-//! needed. A problem over all samples reads them where they lie; one over some of them copies the entries it needs, which lie
-//! together where the samples are in a good order. Values in `f64`, which only products need, are
-//! computed as for any other matrix, or kept as well where they are costly (see `exact`).
+//! needed. A problem over all samples reads them where they lie; one over some of them copies the entries
+//! it needs, which lie together where the samples are in a good order. Values in `f64`, which only products
+//! need, are computed as for any other matrix, or kept as well where they are costly (see `exact`).
 
 use super::exact::{ExactRows, runs_of};
 use super::on_demand::OnDemand;
@@ -28,6 +28,10 @@ const COSTLY: usize = 48;
 /// variables have few support vectors among them, and memory for rows that nobody reads costs more than
 /// the symmetric half of the others.
 const LARGE: usize = 1 << 28;
+
+/// Bytes of a value: in `f32`, in `f64`, and in the matrices of all pairs of classes, which hold each value
+/// about twice.
+pub(crate) const BYTES_WITH_PAIRS: usize = 4 + 8 + 8;
 
 /// Why a row is there.
 const PROVIDED: &str = "the row has been provided";
@@ -81,8 +85,7 @@ impl<'a> Whole<'a> {
                 None => return Ok(None), // the system refused some of the memory
             },
         };
-        // Values in f64 take 8 bytes; the matrices of all pairs of classes hold each value about twice.
-        let gathers = gathers && fits(4 + 8 + 8);
+        let gathers = gathers && fits(BYTES_WITH_PAIRS);
         let exact = (gathers || costly && fits(4 + 8)).then(|| OnDemand::new(size));
         Ok(Some(Whole {
             all,
