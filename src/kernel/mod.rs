@@ -46,7 +46,7 @@ mod weights;
 pub(crate) use centred::Centred;
 #[cfg(test)]
 use centred::Frame;
-pub(crate) use columns::{Bounds, Columns, PANEL};
+pub(crate) use columns::{Bounds, Columns, Groups, PANEL};
 pub(crate) use distance::{RowSquares, Squares};
 pub(crate) use evaluate::check_columns;
 pub(crate) use explicit::Explicit;

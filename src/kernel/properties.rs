@@ -23,11 +23,11 @@ pub(crate) struct Profile {
     /// k(x, x) of each row.
     pub diagonal: Vec<f64>,
     pub frame: Frame,
-    /// Estimated absolute error of one value computed in f32; infinite where f32 is of no use.
+    /// Estimated absolute error of one value in f32; infinite where f32 is of no use.
     pub single_noise: f64,
     /// The same in f64.
     pub double_noise: f64,
-    /// Bounds of the errors of values computed in f32.
+    /// Bounds of the errors of values.
     pub rounding: Rounding,
     /// Kernel values computed to find out.
     pub evaluations: usize,
@@ -42,6 +42,22 @@ impl Profile {
             frame: self.frame.clone(),
             ..*self
         }
+    }
+
+    /// Returns that of a matrix whose values in f32 are those in f64, rounded. Where f32 is of no use it
+    /// is of none either.
+    pub fn rounded(mut self) -> Self {
+        let scale = self
+            .diagonal
+            .iter()
+            .fold(0.0f64, |max, own| max.max(own.abs()));
+        let noise = f32::ROUNDOFF * scale + self.double_noise;
+        self.single_noise = match self.single_noise.is_finite() {
+            true => self.single_noise.min(noise),
+            false => f64::INFINITY,
+        };
+        self.rounding = self.rounding.rounded();
+        self
     }
 }
 

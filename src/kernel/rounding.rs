@@ -19,6 +19,7 @@
 use super::function::Kernel;
 use super::underflow::TINY;
 use crate::data::Samples;
+use crate::simd::Real;
 use crate::simd::interactions::binomial;
 use crate::simd::product::chains;
 
@@ -318,9 +319,11 @@ impl Kernel {
     }
 }
 
-/// Bounds the errors of kernel values between the rows of a matrix, computed in f32.
+/// Bounds the errors of kernel values between the rows of a matrix.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rounding {
+    /// Whether values in f32 are those in f64, rounded.
+    is_of_double: bool,
     size: Vec<f64>,
     roundings: Vec<f64>,
     reach: Vec<f64>,
@@ -341,6 +344,7 @@ impl Rounding {
     /// Returns those of `count` rows of values that are given in f64 and only rounded.
     pub(super) fn given(count: usize) -> Self {
         Rounding {
+            is_of_double: false,
             size: vec![0.0; count],
             roundings: vec![0.5; count],
             reach: vec![f64::INFINITY; count],
@@ -352,10 +356,19 @@ impl Rounding {
     pub fn select(&self, rows: &[usize]) -> Self {
         let some = |values: &[f64]| rows.iter().map(|&row| values[row]).collect();
         Rounding {
+            is_of_double: self.is_of_double,
             size: some(&self.size),
             roundings: some(&self.roundings),
             reach: some(&self.reach),
             loss: some(&self.loss),
+        }
+    }
+
+    /// Returns that of values which are computed in f64 and rounded to f32.
+    pub fn rounded(self) -> Self {
+        Rounding {
+            is_of_double: true,
+            ..self
         }
     }
 
@@ -377,8 +390,21 @@ impl Rounding {
     }
 
     /// Bounds the errors of the sums over j of factor_j k(x_i, x_j) for every row i, with kernel values
-    /// computed with this roundoff.
+    /// of this roundoff.
     pub fn errors(&self, factors: &[f64], largest: f64, roundoff: f64) -> Vec<f64> {
+        if !self.is_of_double || roundoff <= f64::EPSILON {
+            return self.computed(factors, largest, roundoff);
+        }
+        let computed = self.computed(factors, largest, f64::ROUNDOFF);
+        let (sizes, lost) = (self.sizes(factors, largest), self.lost(factors, roundoff));
+        let rounded = computed.into_iter().zip(sizes).zip(&self.loss);
+        rounded
+            .map(|((computed, size), loss)| computed + roundoff * (computed + size) + loss * lost)
+            .collect()
+    }
+
+    /// Bounds the errors of such sums, with kernel values computed with this roundoff.
+    fn computed(&self, factors: &[f64], largest: f64, roundoff: f64) -> Vec<f64> {
         let size = |i: usize| self.size[i].max(largest.sqrt());
         // Partners by their roundings, with the sums of their weights from there on.
         let mut partners: Vec<(f64, f64)> = (factors.iter().enumerate())

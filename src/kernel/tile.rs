@@ -13,13 +13,15 @@ use crate::error::{Polled, Result, Stop};
 use crate::simd::interactions::dense_interactions;
 use crate::simd::measure::Measure;
 use crate::simd::product::{GROUP, dense_products};
-use crate::simd::{Real, memory, parallel};
+use crate::simd::{Real, dispatch, memory, parallel};
 use std::ops::Range;
 
 /// Bytes of a row of a tile: six of them stay in L1 between product and epilogue.
 const TILE_ROW_BYTES: usize = 3072;
 /// Rows of a tile: enough to make reading its columns from L2 cheap.
 pub(super) const TILE_ROWS: usize = 96;
+/// Rows of a tile that are rounded together: a multiple of every group height.
+const ROUNDED_ROWS: usize = 48;
 /// The packed columns of a tile should stay in L2.
 const TILE_BYTES: usize = 1 << 19;
 
@@ -208,6 +210,58 @@ impl<T: Real> Columns<T> {
             }
             _ => unreachable!("rows are packed by the columns they meet"),
         }
+    }
+}
+
+impl Columns<f64> {
+    /// Writes what [`fill`](Self::fill) does, rounded to `f32`. Numbers too small for that are zero: those
+    /// that are not normal would be slow to compute with.
+    pub fn fill_rounded(
+        &self,
+        rows: &Groups<f64>,
+        columns: Range<usize>,
+        out: &mut [&mut [f32]],
+        stop: Stop,
+    ) -> Polled<()> {
+        let work = out.len() * columns.len() * self.work_per_value();
+        let tiles = cut(out, columns, self.tile_columns())?;
+        type Buffers = (Scratch<f64>, Vec<f64>);
+        parallel::try_for_each(tiles, work, stop, |buffers: &mut Buffers, tile| {
+            let ((scratch, values), (row, column, mut out)) = (buffers, tile);
+            for (group, out) in out.chunks_mut(ROUNDED_ROWS).enumerate() {
+                let width = out[0].len();
+                values.resize(ROUNDED_ROWS * width, 0.0);
+                let mut lines: Vec<&mut [f64]> = values.chunks_mut(width).take(out.len()).collect();
+                self.tile(
+                    rows,
+                    row + group * ROUNDED_ROWS,
+                    column,
+                    &mut lines,
+                    scratch,
+                );
+                for (out, values) in out.iter_mut().zip(&lines) {
+                    round(self.isa, values, out);
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+dispatch! {
+    /// Rounds numbers to `f32`.
+    fn round<T: Real>(values: &[T], out: &mut [f32]) = round_body
+}
+
+#[inline(always)]
+fn round_body<T: Real, const FMA: bool>(values: &[T], out: &mut [f32]) {
+    for (out, &value) in out.iter_mut().zip(values) {
+        let rounded = value.to_f64() as f32;
+        *out = if rounded.abs() < f32::MIN_POSITIVE {
+            0.0
+        } else {
+            rounded
+        };
     }
 }
 

@@ -21,6 +21,9 @@ const BLOCK: usize = 128;
 /// little to inner products, which are slower than the product loop.
 const SMALL_BLOCK: usize = 24;
 
+/// Sums that a row is divided with side by side: as many as it takes to wait for none.
+const SUMS: usize = 4;
+
 /// What an error calls the columns that are copied.
 const PANELS: &str = "panels of a matrix to be factored";
 
@@ -169,16 +172,27 @@ fn divide_panel_body<T: Real, const FMA: bool>(
 ) {
     for (j, (row, &inverse)) in triangle.chunks(panel.len()).zip(inverse).enumerate() {
         let (known, rest) = panel.split_at_mut(j);
-        // Two sums: one would wait for itself.
-        let mut sums = [rest[0], [T::ZERO; PANEL]];
-        for (k, (&factor, values)) in row.iter().zip(known.iter()).enumerate() {
-            let sum = &mut sums[k % 2];
+        // Several sums: one would wait for itself.
+        let mut sums = [[T::ZERO; PANEL]; SUMS];
+        sums[0] = rest[0];
+        let (factors, last_factors) = row[..j].as_chunks::<SUMS>();
+        let (values, last_values) = known.as_chunks::<SUMS>();
+        for (factors, values) in factors.iter().zip(values) {
+            for s in 0..SUMS {
+                for lane in 0..PANEL {
+                    let value = values[s][lane];
+                    sums[s][lane] = (-factors[s]).multiply_add::<FMA>(value, sums[s][lane]);
+                }
+            }
+        }
+        for (factor, values) in last_factors.iter().zip(last_values) {
             for lane in 0..PANEL {
-                sum[lane] = (-factor).multiply_add::<FMA>(values[lane], sum[lane]);
+                sums[0][lane] = (-*factor).multiply_add::<FMA>(values[lane], sums[0][lane]);
             }
         }
         for lane in 0..PANEL {
-            rest[0][lane] = (sums[0][lane] + sums[1][lane]) * inverse;
+            let sum = (sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane]);
+            rest[0][lane] = sum * inverse;
         }
     }
 }

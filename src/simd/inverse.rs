@@ -19,36 +19,40 @@
 //! With a = e_j that is the inverse of the matrix without row and column j. The q are kept apart and
 //! subtracted from P many at a time, so each costs what it takes to read them, not P.
 
+use super::buffer::Buffer;
 use super::cholesky::{Triangle, divide_panel, factor_diagonal};
 use super::product::{self, GROUP, Measure};
 use super::rank_update::{Left, Lower, PANEL, pack, subtract_products};
-use super::{Isa, add_multiple, inner_product, memory, parallel};
+use super::{Isa, add_multiple, add_multiples, inner_product, memory, parallel};
 use crate::error::{Polled, Result, Stop, poll};
 
 /// Rows of a block that is swept: enough to read the rest of the matrix seldom.
 const BLOCK: usize = 96;
-/// The q that are kept before they are subtracted: together they stay in the second cache.
-const KEPT: usize = 64;
+/// Numbers of the q that are kept before they are subtracted: these stay in the second cache. At the least
+/// and at the most so many q.
+const KEPT_NUMBERS: usize = 1 << 17;
+const KEPT: (usize, usize) = (32, 160);
 /// What an error calls the rows that are copied.
 const ROWS: &str = "rows of a matrix to be inverted";
 
 /// The inverse of a matrix, less the ranks it has lost.
-pub(crate) struct Inverse<'a> {
+pub(crate) struct Inverse {
     isa: Isa,
     n: usize,
-    /// Minus the inverse, lower half.
-    negative: &'a mut [f64],
+    /// Minus the inverse, lower half, in the first rows of `n` numbers.
+    negative: Buffer<f64>,
     /// The q that are not yet subtracted, one after another.
     kept: Vec<f64>,
 }
 
-impl<'a> Inverse<'a> {
-    /// Inverts a matrix of `n` rows in place, of which only the lower half is read. Returns None if it
-    /// is not positive definite.
-    pub fn new(isa: Isa, matrix: &'a mut [f64], n: usize, stop: Stop) -> Polled<Option<Self>> {
+impl Inverse {
+    /// Inverts a matrix of `n` rows in place, of which only the lower half is read; what follows the rows
+    /// does not matter. Returns None if it is not positive definite.
+    pub fn new(isa: Isa, mut matrix: Buffer<f64>, n: usize, stop: Stop) -> Polled<Option<Self>> {
         for start in (0..n).step_by(BLOCK) {
             poll(stop)?;
-            if !sweep(isa, matrix, n, start, n.min(start + BLOCK))? {
+            let rows = &mut matrix[..n * n];
+            if !sweep(isa, rows, n, start, n.min(start + BLOCK))? {
                 return Ok(None);
             }
         }
@@ -56,15 +60,20 @@ impl<'a> Inverse<'a> {
             isa,
             n,
             negative: matrix,
-            kept: memory::with_capacity(KEPT * n, ROWS)?,
+            kept: memory::with_capacity(most_kept(n) * n, ROWS)?,
         }))
+    }
+
+    /// Returns the memory of the matrix.
+    pub fn into_memory(self) -> Buffer<f64> {
+        self.negative
     }
 
     /// Returns the whole matrix P, both halves, in the place of what was inverted.
     ///
     /// # Errors
     /// If there is no memory to subtract what was kept.
-    pub fn into_whole(mut self) -> Result<&'a mut [f64]> {
+    pub fn into_whole(mut self) -> Result<Buffer<f64>> {
         self.subtract_kept()?;
         let n = self.n;
         for i in 0..n {
@@ -77,10 +86,14 @@ impl<'a> Inverse<'a> {
         Ok(self.negative)
     }
 
+    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.negative.chunks(self.n).take(self.n)
+    }
+
     /// Returns P x.
     pub fn times(&self, x: &[f64]) -> Vec<f64> {
         let mut product = vec![0.0; self.n];
-        for (i, row) in self.negative.chunks(self.n).enumerate() {
+        for (i, row) in self.rows().enumerate() {
             product[i] -= inner_product(self.isa, &row[..=i], &x[..=i]);
             add_multiple(self.isa, -x[i], &row[..i], &mut product[..i]);
         }
@@ -107,9 +120,9 @@ impl<'a> Inverse<'a> {
         for (i, out) in out.iter_mut().enumerate().skip(j + 1) {
             *out = -self.negative[i * n + j];
         }
-        for q in self.kept.chunks(n) {
-            add_multiple(self.isa, -q[j], q, out);
-        }
+        let kept: Vec<&[f64]> = self.kept.chunks(n).collect();
+        let shares: Vec<f64> = kept.iter().map(|q| -q[j]).collect();
+        add_multiples(self.isa, &shares, &kept, out);
     }
 
     /// Takes a rank away: from P e, which is given, with e' P e, so that e' x stays as it is.
@@ -119,7 +132,7 @@ impl<'a> Inverse<'a> {
     pub fn lose(&mut self, column: &[f64], pivot: f64) -> Result<()> {
         let scale = 1.0 / pivot.sqrt();
         self.kept.extend(column.iter().map(|value| scale * value));
-        match self.kept.len() >= KEPT * self.n {
+        match self.kept.len() >= most_kept(self.n) * self.n {
             true => self.subtract_kept(),
             false => Ok(()),
         }
@@ -139,7 +152,7 @@ impl<'a> Inverse<'a> {
         // Minus the inverse grows by what the inverse loses.
         rows.iter_mut().for_each(|value| *value = -*value);
         let lower = Lower {
-            rows: self.negative,
+            rows: &mut self.negative[..n * n],
             stride: n,
             first: 0,
         };
@@ -147,6 +160,11 @@ impl<'a> Inverse<'a> {
         self.kept.clear();
         Ok(())
     }
+}
+
+/// Returns how many q of so many numbers are kept.
+fn most_kept(n: usize) -> usize {
+    (KEPT_NUMBERS / n.max(1)).clamp(KEPT.0, KEPT.1)
 }
 
 /// Sweeps rows and columns `start..end`. Returns false if the matrix is not positive definite.
@@ -270,8 +288,8 @@ mod tests {
         (0..n * n).map(|at| value(at / n, at % n)).collect()
     }
 
-    fn inverse(isa: Isa, values: &mut [f64], n: usize) -> Inverse<'_> {
-        match Inverse::new(isa, values, n, &|| false) {
+    fn inverse(isa: Isa, values: Vec<f64>, n: usize) -> Inverse {
+        match Inverse::new(isa, values.into(), n, &|| false) {
             Ok(Some(inverse)) => inverse,
             _ => panic!("positive definite"),
         }
@@ -296,8 +314,7 @@ mod tests {
         for isa in Isa::available() {
             for n in [1, 2, 7, 95, 96, 97, 200, 300] {
                 let a = matrix(n);
-                let mut values = a.clone();
-                let inverse = inverse(isa, &mut values, n);
+                let inverse = inverse(isa, a.clone(), n);
                 let all: Vec<usize> = (0..n).collect();
                 assert!(error(&a, n, &inverse, &all) < 1e-11, "{n}");
                 let x: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
@@ -315,8 +332,7 @@ mod tests {
     fn without_rows_it_is_the_inverse_of_the_rest() {
         let n = 230;
         let a = matrix(n);
-        let mut values = a.clone();
-        let mut inverse = inverse(Isa::detect(), &mut values, n);
+        let mut inverse = inverse(Isa::detect(), a.clone(), n);
         let mut column = vec![0.0; n];
         let gone: Vec<usize> = (0..n).filter(|i| i % 3 == 1).collect();
         for &j in &gone {
@@ -335,10 +351,9 @@ mod tests {
     #[test]
     fn the_whole_inverse_has_the_same_columns() {
         let n = 130;
-        let (mut values, mut others) = (matrix(n), matrix(n));
         let (mut one, mut two) = (vec![0.0; n], vec![0.0; n]);
-        let mut first = inverse(Isa::detect(), &mut values, n);
-        let mut second = inverse(Isa::detect(), &mut others, n);
+        let mut first = inverse(Isa::detect(), matrix(n), n);
+        let mut second = inverse(Isa::detect(), matrix(n), n);
         for inverse in [&mut first, &mut second] {
             inverse.column(7, &mut one);
             let pivot = one[7];
@@ -358,15 +373,14 @@ mod tests {
         for bad in [0, 70, 149] {
             let mut a = matrix(150);
             a[bad * 150 + bad] = -1.0;
-            let refused = Inverse::new(Isa::detect(), &mut a, 150, &|| false);
+            let refused = Inverse::new(Isa::detect(), a.into(), 150, &|| false);
             assert!(matches!(refused, Ok(None)));
         }
     }
 
     #[test]
     fn a_request_to_stop_is_noticed() {
-        let mut a = matrix(100);
-        let stopped = Inverse::new(Isa::detect(), &mut a, 100, &|| true);
+        let stopped = Inverse::new(Isa::detect(), matrix(100).into(), 100, &|| true);
         assert!(matches!(stopped, Err(Halt::Stopped)));
     }
 }

@@ -5,6 +5,7 @@
 //! `dispatch!`. The constant keeps `mul_add` out of code for processors that lack the instruction,
 //! where it would be a function call.
 
+pub(crate) mod buffer;
 pub(crate) mod cholesky;
 mod dot;
 mod exp;

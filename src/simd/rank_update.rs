@@ -9,7 +9,7 @@
 //! changes no bit.
 
 use super::product::{self, GROUP, Measure};
-use super::{Isa, memory, parallel};
+use super::{Isa, add_multiple, memory, parallel};
 use crate::error::Result;
 
 /// Rows of a panel.
@@ -82,10 +82,7 @@ pub(super) fn subtract_products(isa: Isa, lower: Lower, left: Left, panels: &[f6
                 let group = &buffers.group;
                 product::dense_products(isa, group, panels, width, &mut out, Measure::Product);
                 for (row, products) in rows.chunks_mut(stride).zip(out) {
-                    let entries = row[first + column..].iter_mut();
-                    for (entry, product) in entries.zip(products.iter()) {
-                        *entry -= product;
-                    }
+                    add_multiple(isa, -1.0, products, &mut row[first + column..]);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Rows of a matrix, each computed when it is first needed, and kept for all that follow.
 
 use crate::error::{Polled, Stop};
-use crate::kernel::Columns;
+use crate::kernel::{Columns, Groups};
 use crate::matrix::description::Description;
 use crate::simd::pieces::{Piece, Pieces};
 use crate::simd::process::locked;
@@ -11,17 +11,50 @@ use std::sync::{Mutex, OnceLock};
 /// What an error calls the rows.
 const ROWS: &str = "rows of the kernel matrix";
 
-/// Rows that many problems have in common, in precision T.
+/// The precisions that rows are kept in.
+pub(super) trait Kept: Real {
+    /// Writes rows of values that are computed in `f64`.
+    fn fill(
+        columns: &Columns<f64>,
+        rows: &Groups<f64>,
+        out: &mut [&mut [Self]],
+        stop: Stop,
+    ) -> Polled<()>;
+}
+
+impl Kept for f32 {
+    fn fill(
+        columns: &Columns<f64>,
+        rows: &Groups<f64>,
+        out: &mut [&mut [f32]],
+        stop: Stop,
+    ) -> Polled<()> {
+        columns.fill_rounded(rows, 0..columns.len(), out, stop)
+    }
+}
+
+impl Kept for f64 {
+    fn fill(
+        columns: &Columns<f64>,
+        rows: &Groups<f64>,
+        out: &mut [&mut [f64]],
+        stop: Stop,
+    ) -> Polled<()> {
+        columns.fill(rows, 0..columns.len(), out, stop)
+    }
+}
+
+/// Rows that many problems have in common, in precision T, computed in `f64`.
 #[derive(Debug)]
 pub(super) struct OnDemand<T> {
-    columns: OnceLock<Columns<T>>,
+    columns: OnceLock<Columns<f64>>,
     rows: Vec<OnceLock<Piece<T>>>,
     pieces: Pieces,
     /// Held by the thread that computes rows.
     turn: Mutex<()>,
 }
 
-impl<T: Real> OnDemand<T> {
+impl<T: Kept> OnDemand<T> {
     pub fn new(size: usize) -> Self {
         OnDemand {
             columns: OnceLock::new(),
@@ -64,7 +97,7 @@ impl<T: Real> OnDemand<T> {
             made.push(self.pieces.take::<T>(all.len(), ROWS)?);
         }
         let mut lines: Vec<&mut [T]> = made.iter_mut().map(Piece::values_mut).collect();
-        columns.fill(&packed, 0..all.len(), &mut lines, stop)?;
+        T::fill(columns, &packed, &mut lines, stop)?;
         all.count(missing.len() * all.len());
         for (row, values) in missing.into_iter().zip(made) {
             let _ = self.rows[row].set(values);

@@ -8,7 +8,7 @@
 
 use super::exact::{ExactRows, runs_of};
 use super::on_demand::OnDemand;
-use super::source::{RowSource, Terms};
+use super::source::{RowSource, Terms, add_row_by_row};
 use crate::data::Samples;
 use crate::error::{Polled, Stop};
 use crate::kernel::{Columns, Kernel};
@@ -27,7 +27,7 @@ const COSTLY: usize = 48;
 /// Bytes of a matrix from which rows are computed when they are first needed. Problems with so many
 /// variables have few support vectors among them, and memory for rows that nobody reads costs more than
 /// the symmetric half of the others.
-const LARGE: usize = 1 << 28;
+const LARGE: usize = 1 << 26;
 
 /// Bytes of a value: in `f32`, in `f64`, and in the matrices of all pairs of classes, which hold each value
 /// about twice.
@@ -73,12 +73,16 @@ impl<'a> Whole<'a> {
         if !kernel.is_tiled() || kernel.may_be_indefinite() || !fits(4) {
             return Ok(None);
         }
-        let all = Description::new(kernel, samples, index)?;
+        let mut all = Description::new(kernel, samples, index)?;
         if all.profile.single_noise.is_infinite() {
             return Ok(None);
         }
         let costly = samples.work_of_matrix(size) / (size * size).max(1) > COSTLY;
-        let rows = match !gathers && size * size * 4 > LARGE {
+        let on_demand = !gathers && size * size * 4 > LARGE;
+        if on_demand || !costly {
+            all.profile = all.profile.rounded();
+        }
+        let rows = match on_demand {
             true => Rows::OnDemand(OnDemand::new(size)),
             false => match all_rows(&all, costly, stop)? {
                 Some(rows) => Rows::All(rows),
@@ -160,13 +164,18 @@ fn all_rows(all: &Description, costly: bool, stop: Stop) -> Polled<Option<RowCac
     if rows.len() < size {
         return Ok(None);
     }
-    let columns = Columns::<f32>::new(&all.kernel, all.centred(), &all.index)?;
-    let packed = columns.pack_rows(all.samples, &all.index)?;
     let computed = rows.try_fill(&slots, size, |lines| match costly {
-        true => columns.fill_symmetric(&packed, lines, stop),
-        false => columns
-            .fill(&packed, 0..size, lines, stop)
-            .map(|()| size * size),
+        true => {
+            let columns = Columns::<f32>::new(&all.kernel, all.centred(), &all.index)?;
+            let packed = columns.pack_rows(all.samples, &all.index)?;
+            columns.fill_symmetric(&packed, lines, stop)
+        }
+        false => {
+            let columns = Columns::<f64>::new(&all.kernel, all.centred(), &all.index)?;
+            let packed = columns.pack_rows(all.samples, &all.index)?;
+            let filled = columns.fill_rounded(&packed, 0..size, lines, stop);
+            filled.map(|()| size * size)
+        }
     })?;
     all.count(computed);
     Ok(Some(rows))
@@ -323,7 +332,8 @@ impl RowSource<f32> for PartRows<'_> {
         sums: &mut [f64],
         stop: Stop,
     ) -> Polled<()> {
-        self.own.add(order, terms, start, sums, stop)
+        // Values computed anew would not be those of the rows.
+        add_row_by_row(self, order, terms, start, sums, stop)
     }
 
     fn product(&mut self, beta: &[f64], at: &[u32], stop: Stop) -> Polled<Vec<f64>> {

@@ -20,6 +20,7 @@
 //! all the way, wherever it ends.
 
 use crate::error::{Polled, Stop, poll};
+use crate::simd::buffer::Buffer;
 use crate::simd::inverse::Inverse;
 use crate::simd::{Isa, add_multiple};
 use std::ops::Range;
@@ -45,8 +46,8 @@ pub(super) enum End {
 
 /// The variables of a face.
 pub(super) struct Face<'a> {
-    /// Their matrix, of which the lower half is read; it is of no use afterwards.
-    pub matrix: &'a mut [f64],
+    /// Their matrix, of which the lower half is read; it is used again when the minimum is found.
+    pub matrix: &'a mut Buffer<f64>,
     /// Those whose sums are kept.
     pub groups: &'a [Range<usize>],
     /// What the objective gains, to first order, when a variable grows.
@@ -66,7 +67,8 @@ impl Face<'_> {
     /// Finds the minimum. Returns None where the system is singular to rounding.
     pub fn minimum(self, isa: Isa, stop: Stop) -> Polled<Option<Move>> {
         let n = self.descent.len();
-        let Some(mut inverse) = Inverse::new(isa, self.matrix, n, stop)? else {
+        let matrix = std::mem::take(self.matrix);
+        let Some(mut inverse) = Inverse::new(isa, matrix, n, stop)? else {
             return Ok(None);
         };
         let largest = inverse.diagonal();
@@ -99,6 +101,7 @@ impl Face<'_> {
                 inverse.lose(&column, column[j])?;
             }
         }
+        *self.matrix = inverse.into_memory();
         let Path { change, end, .. } = path;
         let sound = change.iter().all(|change| change.is_finite()) && self.keeps_sums(&change);
         Ok(sound.then_some(Move { change, end }))
@@ -190,7 +193,7 @@ mod tests {
         let descent: Vec<f64> = (0..n).map(|i| (i as f64 * 1.7).cos()).collect();
         let k = matrix(n);
         let face = Face {
-            matrix: &mut k.clone(),
+            matrix: &mut k.clone().into(),
             groups,
             descent: &descent,
             below,

@@ -6,8 +6,9 @@ use crate::matrix::HeldRows;
 use crate::qp::coordinates::Coordinates;
 use crate::qp::kkt::intercepts;
 use crate::qp::problem::{Constraint, DualProblem};
+use crate::simd::buffer::Buffer;
 use crate::simd::inverse::Inverse;
-use crate::simd::{Isa, add_multiples, memory};
+use crate::simd::{Isa, add_multiples};
 
 /// Free variables up to which their inverse is worth its memory and time.
 const LARGEST: usize = 4000;
@@ -137,7 +138,8 @@ fn known(
     let diagonal = rows.matrix().diagonal();
     let mean = diagonal.iter().sum::<f64>() / diagonal.len().max(1) as f64;
     let ridge = RIDGE * mean;
-    let mut inverse = memory::zeros(n * n, INVERSE)?;
+    let mut inverse = Buffer::default();
+    inverse.reserve(n * n, INVERSE)?;
     for (i, (line, &variable)) in inverse.chunks_mut(n.max(1)).zip(free).enumerate() {
         let row = rows.row(variable);
         for (entry, &other) in line.iter_mut().zip(&free[..=i]) {
@@ -145,15 +147,14 @@ fn known(
         }
         line[i] += problem.ridge[variable] + ridge;
     }
-    let Some(found) = Inverse::new(isa, &mut inverse, n, stop)? else {
+    let Some(found) = Inverse::new(isa, inverse, n, stop)? else {
         return Ok(None);
     };
-    found.into_whole()?;
     let (sums, curvature) = sums_of(&problem.constraint);
     let mut known = Known {
         isa,
         n,
-        inverse,
+        inverse: found.into_whole()?,
         sums: Vec::new(),
         ridge,
         curvature,

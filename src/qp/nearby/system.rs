@@ -15,6 +15,7 @@
 //!
 //! Gill, Murray, Saunders, Wright: A Schur-complement method for sparse quadratic programming (1990).
 
+use crate::simd::buffer::Buffer;
 use crate::simd::{Isa, add_multiple, inner_product};
 
 /// A pivot of S below this share of the largest entry of its column shows a singular system.
@@ -26,7 +27,7 @@ pub(super) struct Known {
     /// The number of free variables.
     pub n: usize,
     /// The whole inverse.
-    pub inverse: Vec<f64>,
+    pub inverse: Buffer<f64>,
     /// For each sum the free variables in it, and P times that.
     pub sums: Vec<(Vec<f64>, Vec<f64>)>,
     /// What is added to every diagonal entry.

@@ -7,7 +7,7 @@
 use super::{Block, landing};
 use crate::error::{Polled, Result, Stop};
 use crate::qp::face::{End, Face, Move};
-use crate::simd::{Isa, Real, memory};
+use crate::simd::{Isa, Real};
 use std::ops::Range;
 
 /// Pair steps between two faces, for each free variable: fewer do not tell which variables are free.
@@ -58,7 +58,7 @@ impl<T: Real> Block<T> {
         let (below, above): (Vec<f64>, Vec<f64>) = rooms.unzip();
         let descent: Vec<f64> = free.iter().map(|&k| self.point(k).up()).collect();
         let face = Face {
-            matrix: &mut matrix[..free.len() * free.len()],
+            matrix: &mut matrix,
             groups: &groups,
             descent: &descent,
             below: &below,
@@ -96,10 +96,7 @@ impl<T: Real> Block<T> {
         let mean = free.iter().map(|&k| self.diagonal[k].to_f64()).sum::<f64>() / n as f64;
         let ridge = mean * (RIDGE * T::ROUNDOFF * (n as f64).sqrt()).max(LEAST_RIDGE);
         let mut matrix = std::mem::take(&mut self.face);
-        let needed = n * n;
-        if matrix.len() < needed {
-            memory::resize(&mut matrix, needed, "the matrix of the free variables")?;
-        }
+        matrix.reserve(n * n, "the matrix of the free variables")?;
         for (i, (row, &k)) in matrix.chunks_mut(n).zip(free).enumerate() {
             let values = self.row(k);
             for (entry, &other) in row.iter_mut().zip(&free[..=i]) {

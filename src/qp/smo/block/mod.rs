@@ -20,7 +20,8 @@ pub(super) mod pairs;
 
 use crate::error::{Polled, Result, Stop};
 use crate::qp::coordinates::{Coordinates, Point, ROUNDING};
-use crate::simd::{Real, memory};
+use crate::simd::Real;
+use crate::simd::buffer::Buffer;
 use std::ops::Range;
 
 /// Numbers handled together in the loops; the block is padded to a multiple.
@@ -62,13 +63,13 @@ pub(super) struct Block<T> {
     /// The places of all variables, with those between the groups that pad the first.
     size: usize,
     stride: usize,
-    matrix: Vec<T>,
+    matrix: Buffer<T>,
     diagonal: Vec<T>,
     coordinates: Coordinates<T>,
     may_grow: Vec<T>,
     may_shrink: Vec<T>,
     /// The matrix of the free variables, reused.
-    face: Vec<f64>,
+    face: Buffer<f64>,
     /// The smaller block a large one is solved through, reused.
     nested: Option<Box<Block<T>>>,
 }
@@ -161,8 +162,13 @@ impl<T: Real> Block<T> {
             vector.resize(self.stride, value);
         }
         let needed = self.size * self.stride;
-        if self.matrix.len() < needed {
-            memory::resize(&mut self.matrix, needed, "the kernel matrix of a block")?;
+        self.matrix
+            .reserve(needed, "the kernel matrix of a block")?;
+        // What is never written must be a number.
+        let (gap, end) = (self.groups[0].end..start, self.size);
+        for row in self.matrix[..needed].chunks_mut(self.stride.max(1)) {
+            row[gap.clone()].fill(T::ZERO);
+            row[end..].fill(T::ZERO);
         }
         Ok(())
     }
