@@ -298,7 +298,7 @@ class BaseKernelMachine(GoingOn, CallbackSupportMixin, PrivateNames, KernelParam
         `several` allows a matrix of targets with a column for each.
         """
         target: NDArray[Any]
-        if is_vector(y, "f" if numeric else "biuUS"):
+        if is_vector(y, "f" if numeric else "biufUS"):
             target = y
         else:
             with naming("y"):

@@ -9,7 +9,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from mercer import _core
 from mercer._batches import streaming
@@ -391,14 +390,14 @@ class BaseClassifier(ClassifierMixin, BaseKernelMachine):
 def classes_of(y: NDArray[Any]) -> NDArray[Any]:
     """Return the labels in order; raise unless they are labels."""
     with naming("y"):
-        # Whole numbers and strings are labels; scikit-learn has only to say whether there are
-        # suspiciously many, for which it looks at all of them several times.
-        surely_labels = y.dtype.kind in "biuUS"
-        if not surely_labels:
+        # Whole numbers, floats or not, and strings are labels; scikit-learn has only to say whether
+        # there are suspiciously many, for which it looks at all of them several times.
+        if y.dtype.kind not in "biufUS":
             check_labels(y)
         classes = np.unique(y)
-        if surely_labels and 2 * len(classes) > len(y):
-            check_classification_targets(y)
+        fractions = y.dtype.kind == "f" and bool((classes != np.trunc(classes)).any())
+        if fractions or (y.dtype.kind in "biufUS" and 2 * len(classes) > len(y)):
+            check_labels(y)
     return classes
 
 
