@@ -1088,6 +1088,86 @@ fn errors_of_single_precision_are_within_their_bounds() {
     assert!(finite > 100_000, "{finite}");
 }
 
+/// Values of f64 that are rounded to f32 are within bounds of their own, which are never wider than those
+/// of values computed in f32, and mostly far narrower.
+#[test]
+fn errors_of_rounded_values_are_within_narrower_bounds() {
+    let (mut compared, mut narrower) = (0, 0);
+    for (seed, dim) in [1, 2, 7, 40].into_iter().enumerate() {
+        for scale in [1e-3, 1.0, 10.0] {
+            let signed = || Data::from_fn(70, dim, |i, j| scale * noise(seed, i, j));
+            for kernel in kernels() {
+                let data = signed().suited_to(&kernel);
+                for samples in [&data.dense, &data.sparse] {
+                    let single = kernel.profile(samples, &data.all()).expect("finite");
+                    if single.single_noise.is_infinite() {
+                        continue;
+                    }
+                    let rounded = single.clone().rounded();
+                    assert!(rounded.single_noise <= single.single_noise);
+                    let rows = Centred {
+                        samples,
+                        frame: Some(&rounded.frame),
+                    };
+                    let packed = Columns::<f64>::new(&kernel, rows, &data.all()).unwrap();
+                    let groups = packed.pack_rows(samples, &data.all()).unwrap();
+                    let mut values = vec![f32::NAN; 70 * 70];
+                    let mut lines: Vec<&mut [f32]> = values.chunks_mut(70).collect();
+                    let filled = packed.fill_rounded(&groups, 0..70, &mut lines, &|| false);
+                    assert!(filled.is_ok());
+                    let factors: Vec<f64> = (0..70).map(|j| noise(seed, j, 99)).collect();
+                    let bounds =
+                        |profile: &Profile| profile.rounding.errors(&factors, 0.0, f32::ROUNDOFF);
+                    let (wide, narrow) = (bounds(&single), bounds(&rounded));
+                    for (i, values) in values.chunks(70).enumerate() {
+                        let (mut error, mut rounding) = (0.0, 0.0);
+                        for (j, (&value, factor)) in values.iter().zip(&factors).enumerate() {
+                            let (x, z) = (&data.rows[i], &data.rows[j]);
+                            let (exact, condition) = formula(&kernel, x, z, x);
+                            error += factor * (f64::from(value) - exact);
+                            rounding += 1e-13 * factor.abs() * condition;
+                        }
+                        assert!(
+                            error.abs() <= narrow[i] + rounding,
+                            "{kernel:?} {scale} {dim}: {error:e} > {:e}",
+                            narrow[i]
+                        );
+                        compared += 1;
+                        narrower += usize::from(narrow[i] < 0.5 * wide[i]);
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        compared > 10_000 && 2 * narrower > compared,
+        "{narrower} of {compared}"
+    );
+}
+
+/// Numbers that f32 cannot hold as normal ones are zero.
+#[test]
+fn rounded_values_are_normal_numbers_or_zero() {
+    let data = Data::from_fn(80, 1, |i, _| i as f64);
+    let packed = new_columns::<f64>(&Kernel::rbf(0.05), &data.dense, Isa::detect());
+    let groups = packed.pack_rows(&data.dense, &data.all()).unwrap();
+    let mut values = vec![f32::NAN; 80 * 80];
+    let mut lines: Vec<&mut [f32]> = values.chunks_mut(80).collect();
+    assert!(
+        packed
+            .fill_rounded(&groups, 0..80, &mut lines, &|| false)
+            .is_ok()
+    );
+    let exact = fill(&packed, &data.dense, 0..80);
+    let mut tiny = 0;
+    for (&value, &exact) in values.iter().zip(&exact) {
+        let is_normal = exact >= f64::from(f32::MIN_POSITIVE);
+        assert_eq!(value, if is_normal { exact as f32 } else { 0.0 });
+        tiny += usize::from(!is_normal);
+    }
+    assert!(tiny > 1000 && tiny < 5000, "{tiny}");
+}
+
 /// Kernels of which a part, or a step on the way, is too small or too large for f32 where the whole is
 /// neither.
 fn kernels_out_of_range() -> Vec<Kernel> {

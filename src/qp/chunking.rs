@@ -104,12 +104,7 @@ impl Chunking {
         self.stop.check()?;
         let control = Control::new(&self.stop, monitor);
         let mut rounds = Rounds {
-            task: Task {
-                problem,
-                matrix,
-                control: &control,
-                offsets: &[],
-            },
+            task: Task::new(problem, matrix, &control, &[]),
             settings: self,
             monitor,
             at: Coordinates::of(problem, problem.start.clone(), problem.linear.clone()),

@@ -188,12 +188,7 @@ pub(super) fn solve_from<M: Method>(
         Some(_) => None,
     };
     let Some((matrix, offsets)) = centred else {
-        let task = Task {
-            problem,
-            matrix,
-            control: &control,
-            offsets: &[],
-        };
+        let task = Task::new(problem, matrix, &control, &[]);
         return climb(method, task, rows, image.filter(Image::is_exact));
     };
     let sum: f64 = problem.start.iter().sum();
@@ -204,12 +199,7 @@ pub(super) fn solve_from<M: Method>(
             .collect(),
         ..problem.clone()
     };
-    let task = Task {
-        problem: &shifted,
-        matrix: &matrix,
-        control: &control,
-        offsets: &offsets,
-    };
+    let task = Task::new(&shifted, &matrix, &control, &offsets);
     let (solution, image) = climb(method, task, &mut KernelRows::new(&matrix), None)?;
     let shift = task.shift(&solution.beta);
     Ok((solution, image.shifted(&offsets, sum, shift)))

@@ -21,30 +21,48 @@ pub(super) struct Task<'a, 'm> {
     pub control: &'a Control<'a>,
     /// a_i where the matrix lacks a_i + a_j, because the problem is one of centred rows; else empty.
     pub offsets: &'a [f64],
+    /// The smallest ridge of a variable without a bound: see [`DualProblem::least_ridge`].
+    pub least_ridge: f64,
 }
 
-impl Task<'_, '_> {
+impl<'a, 'm> Task<'a, 'm> {
+    /// Returns the task of solving a problem; `offsets` are those of centred rows, if it is one of these.
+    pub fn new(
+        problem: &'a DualProblem,
+        matrix: &'m KernelMatrix<'m>,
+        control: &'a Control<'a>,
+        offsets: &'a [f64],
+    ) -> Self {
+        Task {
+            least_ridge: problem.least_ridge(),
+            problem,
+            matrix,
+            control,
+            offsets,
+        }
+    }
+
     /// Tells whether there may be no minimum with rows of type T: a variable without bounds has no ridge,
     /// or one that the noise of kernel values hides.
     pub fn may_diverge<T: Real>(&self) -> bool {
-        self.problem.least_ridge() <= RESOLVED_RIDGE * self.matrix.noise::<T>()
+        self.least_ridge <= RESOLVED_RIDGE * self.matrix.noise::<T>()
     }
 
     /// Tells whether there may be no minimum, be it that the kernel is not positive semi-definite and some
     /// variable has no bounds.
     pub fn may_be_unbounded(&self) -> bool {
-        let held = self.problem.least_ridge() == f64::INFINITY || self.matrix.is_semidefinite();
+        let held = self.least_ridge == f64::INFINITY || self.matrix.is_semidefinite();
         !held || self.may_diverge::<f64>()
     }
 
     /// Tells whether a ridge holds variables without bounds, but rounding hides it.
     pub fn hides_ridge(&self) -> bool {
-        self.problem.least_ridge() > 0.0 && self.may_diverge::<f64>()
+        self.least_ridge > 0.0 && self.may_diverge::<f64>()
     }
 
     /// Returns what curvature has to be above for there to be a minimum.
     pub fn floor(&self) -> Floor {
-        match self.problem.least_ridge() > 0.0 {
+        match self.least_ridge > 0.0 {
             true => Floor {
                 largest: 0.0,
                 noise: DEVIATIONS * self.matrix.noise::<f64>(),
