@@ -64,7 +64,7 @@ def check_rows(X: MatrixLike, name: str, at_least: int = 1) -> MatrixLike:
 
 
 def is_plain(X: Any) -> bool:
-    """Tell whether `X` is a matrix that scikit-learn's checks would return as it is.
+    """Tell whether `X` is an array that scikit-learn's checks would return as it is.
 
     They would: an array of floats, not empty, with finite values. For such a matrix they take
     longer than a small fit.
@@ -75,6 +75,17 @@ def is_plain(X: Any) -> bool:
         and X.dtype in _FLOAT_TYPES
         and X.size > 0
         and _core.is_finite(X)
+    )
+
+
+def is_plain_csr(X: Any) -> bool:
+    """Tell whether `X` is a sparse matrix that scikit-learn's checks would return as it is."""
+    return (
+        type(X) in (sp.csr_matrix, sp.csr_array)
+        and X.ndim == 2
+        and X.dtype in _FLOAT_TYPES
+        and min(X.shape) > 0
+        and bool(np.isfinite(X.data).all())
     )
 
 
@@ -91,12 +102,12 @@ def is_vector(y: Any, kinds: str) -> TypeGuard[NDArray[Any]]:
 def checked(estimator: Any, X: MatrixLike, *, reset: bool, **options: Any) -> MatrixLike:
     """Return what scikit-learn's ``validate_data`` would for rows of floats, and note the same.
 
-    A plain array has no names of features and needs no other form. Whatever else there is to be
-    said of rows is left to scikit-learn.
+    A plain array has no names of features and needs no other form; the same holds for CSR where
+    that is accepted. Whatever else there is to be said of rows is left to scikit-learn.
     """
     if is_arrow(X):
         return _from_arrow(estimator, X, reset)
-    if is_plain(X):
+    if is_plain(X) or (options.get("accept_sparse") == "csr" and is_plain_csr(X)):
         state = vars(estimator)
         if reset:
             state.pop("feature_names_in_", None)

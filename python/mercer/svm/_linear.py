@@ -13,7 +13,15 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer import _core
-from mercer._data import FLOATS, MatrixLike, RowsLike, canonical, make_samples
+from mercer._data import (
+    MatrixLike,
+    RowsLike,
+    canonical,
+    checked,
+    is_vector,
+    length,
+    make_samples,
+)
 from mercer._estimator import Estimator
 from mercer._params import check_bool, check_integer, check_positive, naming
 from mercer._threads import thread_count
@@ -80,9 +88,20 @@ class BaseLinearMachine(Estimator):
         return tags
 
     def _check_rows(self, X: RowsLike, *, reset: bool) -> MatrixLike:
-        with naming("X"):
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=reset)
-        return canonical(X)
+        return canonical(checked(self, X, accept_sparse="csr", reset=reset))
+
+    def _check_target(self, y: Any, rows: MatrixLike, *, numeric: bool = False) -> NDArray[Any]:
+        """Return one label or value for each of the rows, which have been checked."""
+        target: NDArray[Any] = y
+        if not is_vector(y, "f" if numeric else "biufUS"):
+            with naming("y"):
+                target = validate_data(self, y=y, y_numeric=numeric)
+        if length(rows) != len(target):
+            raise ValueError(
+                f"y must have one value for each row of X, got {len(target)} for "
+                f"{length(rows)} rows"
+            )
+        return target.astype(np.float64, copy=False) if numeric else target
 
     def _train(
         self,

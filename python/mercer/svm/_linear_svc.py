@@ -5,10 +5,10 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from mercer._data import RowsLike, dense, length, scaled, sparse_as_configured, weighted_rows
-from mercer._params import check_choice, naming
+from mercer._data import RowsLike, dense, scaled, sparse_as_configured, weighted_rows
+from mercer._params import check_choice
 from mercer.svm._classifier import check_class_weight, classes_of, weights_of
 from mercer.svm._docs import LINEAR, documented
 from mercer.svm._linear import BaseLinearMachine
@@ -146,13 +146,8 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
             The fitted estimator.
         """
         self._check_parameters()
-        with naming("y"):
-            y = validate_data(self, y=y)
         rows = self._check_rows(X, reset=True)
-        if length(rows) != len(y):
-            raise ValueError(
-                f"y must have one value for each row of X, got {len(y)} for {length(rows)} rows"
-            )
+        y = self._check_target(y, rows)
         keep, weight = weighted_rows(sample_weight, len(y))
         classes = classes_of(y)
         if len(keep) < len(y):

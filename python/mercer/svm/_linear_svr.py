@@ -2,13 +2,11 @@
 
 from typing import Any, Literal, TypeVar
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
-from mercer._data import RowsLike, length, scaled, weighted_rows
-from mercer._params import check_choice, check_non_negative, naming
+from mercer._data import RowsLike, scaled, weighted_rows
+from mercer._params import check_choice, check_non_negative
 from mercer.svm._docs import LINEAR, documented
 from mercer.svm._linear import BaseLinearMachine
 from mercer.svm._types import RandomState
@@ -117,15 +115,8 @@ class LinearSVR(RegressorMixin, BaseLinearMachine):
             The fitted estimator.
         """
         self._check_parameters()
-        with naming("y"):
-            target: NDArray[Any] = validate_data(self, y=y, y_numeric=True)
-            target = target.astype(np.float64, copy=False)
         rows = self._check_rows(X, reset=True)
-        if length(rows) != len(target):
-            raise ValueError(
-                f"y must have one value for each row of X, got {len(target)} for "
-                f"{length(rows)} rows"
-            )
+        target = self._check_target(y, rows, numeric=True)
         keep, weight = weighted_rows(sample_weight, len(target))
         if len(keep) < len(target):
             rows, target = rows[keep], target[keep]
