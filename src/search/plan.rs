@@ -1,9 +1,9 @@
 //! Plan: which fits share what, and in which order they are done.
 //!
-//! Fits with the same kernel share its matrix. Those on the same rows make a chain, from low costs to
-//! high: each starts from the solution of the last, and the first from that of another fold. Chains are
-//! done side by side, each on one thread; where there are fewer chains than threads, one after another on
-//! all of them.
+//! Fits with the same kernel share its matrix. Those on the same rows, and with the same tube, make a chain,
+//! from low costs to high: each starts from the solution of the last, and the first from that of another
+//! fold. Chains are done side by side, each on one thread; where there are fewer chains than threads, one
+//! after another on all of them.
 
 use super::chain::Chain;
 use super::fit::{Fit, Fitted, Formulation};
@@ -176,7 +176,9 @@ impl<'a> Plan<'a> {
         let stages: Vec<_> = kernels.iter().map(stage).collect();
         let mut chains: Vec<(usize, Vec<usize>)> = Vec::new();
         for (at, group) in kernels.iter().enumerate() {
-            let same = grouped(group.iter().map(|&fit| rows_of(&fits[fit])));
+            let apart = have_several_costs(group.iter().map(|&fit| &fits[fit]));
+            let key = |&fit: &usize| (rows_of(&fits[fit]), apart.then(|| tube_of(&fits[fit])));
+            let same = grouped(group.iter().map(key));
             chains.extend(same.into_iter().map(|chain| {
                 let mut chain: Vec<usize> = chain.into_iter().map(|i| group[i]).collect();
                 chain.sort_by(|&a, &b| rank(&fits[a]).total_cmp(&rank(&fits[b])));
@@ -322,6 +324,22 @@ fn rows_of(fit: &Fit) -> (Vec<bool>, Vec<usize>, u8) {
         fit.asked.clone(),
         kind,
     )
+}
+
+/// Tells whether fits differ in their costs.
+fn have_several_costs<'a>(fits: impl Iterator<Item = &'a Fit>) -> bool {
+    let mut most = fits.map(|fit| fit.cost.iter().fold(0.0f64, |most, &cost| most.max(cost)));
+    let first = most.next();
+    most.any(|cost| Some(cost) != first)
+}
+
+/// Returns the tube of a regression, as a key: a solution for another cost is a better start than one for
+/// another tube, which has other support vectors.
+fn tube_of(fit: &Fit) -> u64 {
+    match fit.formulation {
+        Formulation::Regression { epsilon, .. } => epsilon.to_bits(),
+        _ => 0,
+    }
 }
 
 /// Returns where a fit stands in its chain: low costs come first, then wide tubes.

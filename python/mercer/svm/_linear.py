@@ -90,18 +90,22 @@ class BaseLinearMachine(Estimator):
     def _check_rows(self, X: RowsLike, *, reset: bool) -> MatrixLike:
         return canonical(checked(self, X, accept_sparse="csr", reset=reset))
 
-    def _check_target(self, y: Any, rows: MatrixLike, *, numeric: bool = False) -> NDArray[Any]:
-        """Return one label or value for each of the rows, which have been checked."""
+    def _check_data(
+        self, X: RowsLike, y: Any, *, numeric: bool = False
+    ) -> tuple[MatrixLike, NDArray[Any]]:
+        """Return rows to train on and a label or value for each."""
         target: NDArray[Any] = y
         if not is_vector(y, "f" if numeric else "biufUS"):
             with naming("y"):
+                # Before the rows: it forgets the names of features.
                 target = validate_data(self, y=y, y_numeric=numeric)
+        rows = self._check_rows(X, reset=True)
         if length(rows) != len(target):
             raise ValueError(
                 f"y must have one value for each row of X, got {len(target)} for "
                 f"{length(rows)} rows"
             )
-        return target.astype(np.float64, copy=False) if numeric else target
+        return rows, target.astype(np.float64, copy=False) if numeric else target
 
     def _train(
         self,

@@ -146,8 +146,7 @@ class LinearSVC(ClassifierMixin, BaseLinearMachine):
             The fitted estimator.
         """
         self._check_parameters()
-        rows = self._check_rows(X, reset=True)
-        y = self._check_target(y, rows)
+        rows, y = self._check_data(X, y)
         keep, weight = weighted_rows(sample_weight, len(y))
         classes = classes_of(y)
         if len(keep) < len(y):

@@ -115,8 +115,7 @@ class LinearSVR(RegressorMixin, BaseLinearMachine):
             The fitted estimator.
         """
         self._check_parameters()
-        rows = self._check_rows(X, reset=True)
-        target = self._check_target(y, rows, numeric=True)
+        rows, target = self._check_data(X, y, numeric=True)
         keep, weight = weighted_rows(sample_weight, len(target))
         if len(keep) < len(target):
             rows, target = rows[keep], target[keep]
