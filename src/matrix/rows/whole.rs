@@ -1,10 +1,12 @@
 //! The whole matrix, computed once for many problems over parts of the same samples.
 //!
 //! A grid search asks for the same rows again and again: for every cost, fold and pair of classes.
-//! So all values are computed once, in `f32`, and kept; of large matrices those of the rows that are
-//! needed. A problem over all samples reads them where they lie; one over some of them copies the entries
-//! it needs, which lie together where the samples are in a good order. Values in `f64`, which only products
-//! need, are computed as for any other matrix, or kept as well where they are costly (see `exact`).
+//! So all values are computed once and kept in `f32`; of large matrices those of the rows that are
+//! needed. Where that is cheap they are computed in `f64` and rounded: the bounds of their errors are so
+//! much narrower that little has to be computed again to confirm a gap. A problem over all samples reads
+//! them where they lie; one over some of them copies the entries it needs, which lie together where the
+//! samples are in a good order. Values in `f64`, which only products need, are computed as for any other
+//! matrix, or kept as well where they are costly (see `exact`).
 
 use super::exact::{ExactRows, runs_of};
 use super::on_demand::OnDemand;
