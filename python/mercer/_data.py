@@ -107,16 +107,24 @@ def checked(estimator: Any, X: MatrixLike, *, reset: bool, **options: Any) -> Ma
     """
     if is_arrow(X):
         return _from_arrow(estimator, X, reset)
-    if is_plain(X) or (options.get("accept_sparse") == "csr" and is_plain_csr(X)):
-        state = vars(estimator)
-        if reset:
-            state.pop("feature_names_in_", None)
-            estimator.n_features_in_ = X.shape[1]
-            return X
-        if "feature_names_in_" not in state and state.get("n_features_in_") == X.shape[1]:
-            return X
+    plain = is_plain(X) or (options.get("accept_sparse") == "csr" and is_plain_csr(X))
+    if plain and noted(estimator, X, reset=reset):
+        return X
     with naming("X"):
         return validate_data(estimator, X, dtype=FLOATS, reset=reset, **options)
+
+
+def noted(estimator: Any, X: MatrixLike, *, reset: bool) -> bool:
+    """Note of a matrix without names of features what scikit-learn would.
+
+    Return False if the features are not those of the fit: scikit-learn has to say so.
+    """
+    state = vars(estimator)
+    if reset:
+        state.pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+        return True
+    return "feature_names_in_" not in state and state.get("n_features_in_") == X.shape[1]
 
 
 def _from_arrow(estimator: Any, X: Any, reset: bool) -> NDArray[Any]:
