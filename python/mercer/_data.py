@@ -89,6 +89,10 @@ def is_plain_csr(X: Any) -> bool:
     )
 
 
+#: The kinds of numbers and strings that labels are made of, as numpy's dtypes name them.
+LABEL_KINDS = "biufUS"
+
+
 def is_vector(y: Any, kinds: str) -> TypeGuard[NDArray[Any]]:
     """Tell whether scikit-learn's checks would return `y` as it is, a vector of such values."""
     return (

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer import _core
 from mercer._data import (
+    LABEL_KINDS,
     MatrixLike,
     RowsLike,
     is_vector,
@@ -298,7 +299,7 @@ class BaseKernelMachine(GoingOn, CallbackSupportMixin, PrivateNames, KernelParam
         `several` allows a matrix of targets with a column for each.
         """
         target: NDArray[Any]
-        if is_vector(y, "f" if numeric else "biufUS"):
+        if is_vector(y, "f" if numeric else LABEL_KINDS):
             target = y
         else:
             with naming("y"):

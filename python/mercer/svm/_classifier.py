@@ -12,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from mercer import _core
 from mercer._batches import streaming
-from mercer._data import MatrixLike, RowsLike, joined, scaled, weighted_rows
+from mercer._data import LABEL_KINDS, MatrixLike, RowsLike, joined, scaled, weighted_rows
 from mercer._params import check_bool, check_choice, check_non_negative, check_real, naming
 from mercer._targets import check_labels
 from mercer.svm._available import available_if
@@ -392,11 +392,13 @@ def classes_of(y: NDArray[Any]) -> NDArray[Any]:
     with naming("y"):
         # Whole numbers, floats or not, and strings are labels; scikit-learn has only to say whether
         # there are suspiciously many, for which it looks at all of them several times.
-        if y.dtype.kind not in "biufUS":
+        kind = y.dtype.kind
+        if kind not in LABEL_KINDS:
             check_labels(y)
+            return np.unique(y)
         classes = np.unique(y)
-        fractions = y.dtype.kind == "f" and bool((classes != np.trunc(classes)).any())
-        if fractions or (y.dtype.kind in "biufUS" and 2 * len(classes) > len(y)):
+        has_fractions = kind == "f" and bool((classes != np.trunc(classes)).any())
+        if has_fractions or 2 * len(classes) > len(y):
             check_labels(y)
     return classes
 

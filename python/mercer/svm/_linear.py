@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer import _core
 from mercer._data import (
+    LABEL_KINDS,
     MatrixLike,
     RowsLike,
     canonical,
@@ -95,7 +96,7 @@ class BaseLinearMachine(Estimator):
     ) -> tuple[MatrixLike, NDArray[Any]]:
         """Return rows to train on and a label or value for each."""
         target: NDArray[Any] = y
-        if not is_vector(y, "f" if numeric else "biufUS"):
+        if not is_vector(y, "f" if numeric else LABEL_KINDS):
             with naming("y"):
                 # Before the rows: it forgets the names of features.
                 target = validate_data(self, y=y, y_numeric=numeric)
