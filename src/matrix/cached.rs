@@ -14,8 +14,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// Variables up to which a problem is small. So many rows of f32 stay in the caches of the
-/// processor: the values of a block are gathered from rows that serve other problems too, and
-/// several such problems are solved side by side, each on one thread.
+/// processor: the values of a block are gathered from rows that serve other problems too.
 pub(crate) const SMALL_PROBLEM: usize = 3000;
 
 /// Rows of a [`KernelMatrix`] in precision `T`.
@@ -48,10 +47,11 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
     /// Begins with an empty cache and the natural order.
     pub fn new(matrix: &'a KernelMatrix<'a>, bytes: usize) -> Result<Self> {
         let (source, samples) = (matrix.source(), matrix.description().samples);
+        let gathered = source.is_shared() && matrix.len() <= SMALL_PROBLEM;
         Ok(CachedRows {
             matrix,
             order: Order::natural(matrix.len()),
-            worth: Worth::new(samples, matrix.len(), size_of::<T>(), source.is_shared()),
+            worth: Worth::new(samples, matrix.len(), size_of::<T>(), gathered),
             source,
             cache: RowCache::new(matrix.len(), matrix.len(), bytes)?,
             passed: 0,

@@ -39,8 +39,8 @@ pub(super) struct Worth {
     saved: f64,
     /// Bytes of a value.
     bytes: usize,
-    /// Whether rows serve other problems too: then all may be kept.
-    shared: bool,
+    /// Whether blocks are gathered from rows: then all are kept.
+    gathered: bool,
     /// How often a row must have been computed to be kept.
     needed: f32,
     /// Nanoseconds spent on rows that had been computed before.
@@ -48,17 +48,13 @@ pub(super) struct Worth {
 }
 
 impl Worth {
-    /// `bytes` are those of one value. Rows that are `shared` serve other problems too.
-    pub fn new(samples: &Samples, variables: usize, bytes: usize, shared: bool) -> Self {
-        let feature = match samples.is_packed_dense() {
-            true => FEATURE,
-            false => SPARSE_FEATURE,
-        };
+    /// `bytes` are those of one value; where blocks are `gathered` from rows, all rows are kept.
+    pub fn new(samples: &Samples, variables: usize, bytes: usize, gathered: bool) -> Self {
         Worth {
             computed: vec![0.0; variables],
-            saved: VALUE + feature * samples.mean_entries() - READ * bytes as f64,
+            saved: saved(samples, bytes),
             bytes,
-            shared,
+            gathered,
             needed: 0.0,
             again: 0.0,
         }
@@ -69,7 +65,7 @@ impl Worth {
     pub fn weigh(&mut self, held: usize, fresh: f64) {
         let price = self.price(fresh) / self.saved;
         let at_once = price <= EXPECTED_READS && held < slab::KEPT_BYTES;
-        self.needed = match self.shared || at_once {
+        self.needed = match self.gathered || at_once {
             true => 0.0,
             false => price as f32,
         };
@@ -96,6 +92,20 @@ impl Worth {
         *computed += part;
         *computed >= self.needed
     }
+}
+
+/// Returns the nanoseconds that reading a value of so many bytes saves beside computing it.
+fn saved(samples: &Samples, bytes: usize) -> f64 {
+    let feature = match samples.is_packed_dense() {
+        true => FEATURE,
+        false => SPARSE_FEATURE,
+    };
+    VALUE + feature * samples.mean_entries() - READ * bytes as f64
+}
+
+/// Tells whether one read of a row pays for the copy that is read, in memory that may be fresh.
+pub(super) fn is_worth_a_copy(samples: &Samples, bytes: usize) -> bool {
+    slab::USUAL_COST * bytes as f64 <= saved(samples, bytes)
 }
 
 impl Drop for Worth {

@@ -6,7 +6,7 @@
 
 use super::Real;
 use super::process::locked;
-use super::slab::{SLAB_BYTES, Slab};
+use super::slab::{SLAB_BYTES, SMALL_BYTES, Slab};
 use crate::error::{Error, Result};
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -38,7 +38,14 @@ impl Pieces {
         let room = |(slab, taken): &(Arc<Slab>, usize)| slab.len() - taken;
         let (slab, start) = match last.take() {
             Some(found) if room(&found) >= bytes => found,
-            _ => (Arc::new(Slab::new(bytes.max(SLAB_BYTES), what)?), 0),
+            found => {
+                // A few small pieces are not worth asking the system.
+                let size = match found.is_none() && bytes <= SMALL_BYTES / 8 {
+                    true => SMALL_BYTES,
+                    false => bytes.max(SLAB_BYTES),
+                };
+                (Arc::new(Slab::new(size, what)?), 0)
+            }
         };
         *last = Some((slab.clone(), start + bytes));
         Ok(Piece {

@@ -3,8 +3,8 @@
 //! The samples fall into sets (the classes of a classifier, the folds of a cross-validation), and
 //! each matrix is over the union of some of them. So samples are packed once, by set, and kernel
 //! values within a set, which every matrix with that set needs, are computed once and kept, unless
-//! two threads want the same row at the same moment. Values between two sets are computed anew for
-//! each matrix. Packed samples and rows together stay within a budget of bytes; what does not fit
+//! two threads want the same row at the same moment or they cost less than the memory for them. Values
+//! between two sets are computed anew for each matrix. Packed samples and rows together stay within a budget of bytes; what does not fit
 //! is left to the matrices.
 
 use super::source::{RowSource, Term, Terms};
@@ -14,12 +14,17 @@ use crate::error::{Halt, Polled, Result, Stop};
 use crate::kernel::{Columns, Kernel};
 use crate::matrix::description::Description;
 use crate::matrix::order::Order;
+use crate::matrix::worth::is_worth_a_copy;
+use crate::simd::Real;
 use crate::simd::once::Once;
-use crate::simd::{Real, memory};
+use crate::simd::pieces::{Piece, Pieces};
 use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes up to which all rows may be kept whatever they cost: the heap has them at hand.
+const FEW_BYTES: usize = 4 << 20;
 
 /// Sets of samples, for kernels evaluated in tiles.
 #[derive(Debug)]
@@ -32,6 +37,8 @@ pub(crate) struct Shared<'a> {
     double: Common<f64>,
     /// Bytes that may still be taken.
     left: AtomicUsize,
+    /// Where rows live.
+    pieces: Pieces,
 }
 
 /// What is computed once, in precision T.
@@ -40,7 +47,7 @@ pub(crate) struct Common<T> {
     /// The packed samples of each set; None where there was no room.
     columns: Vec<Once<Option<Columns<T>>>>,
     /// The kernel values of a sample with all of its set.
-    rows: Vec<OnceLock<Box<[T]>>>,
+    rows: Vec<OnceLock<Piece<T>>>,
 }
 
 impl<T> Common<T> {
@@ -74,6 +81,7 @@ impl<'a> Shared<'a> {
             single: Common::new(sets.len(), all.len()),
             double: Common::new(sets.len(), all.len()),
             left: AtomicUsize::new(bytes),
+            pieces: Pieces::default(),
             all,
             starts,
         }))
@@ -105,6 +113,23 @@ impl<'a> Shared<'a> {
             Ok::<_, Infallible>(fits.then(pack).flatten())
         });
         packed.as_ref()
+    }
+
+    /// Returns a copy of a row that is to be kept, None if it is cheaper to compute or there is no room.
+    fn copied<T: Real>(&self, row: &[T]) -> Option<Piece<T>> {
+        if !self.keeps(size_of::<T>()) || !self.reserve(size_of_val(row)) {
+            return None;
+        }
+        let mut copy = self.pieces.take(row.len(), "a shared row").ok()?;
+        copy.values_mut().copy_from_slice(row);
+        Some(copy)
+    }
+
+    /// Tells whether rows whose values have so many bytes are kept.
+    fn keeps(&self, bytes: usize) -> bool {
+        let sizes = self.starts.windows(2).map(|ends| ends[1] - ends[0]);
+        let values: usize = sizes.map(|size| size * size).sum();
+        values * bytes <= FEW_BYTES || is_worth_a_copy(self.all.samples, bytes)
     }
 
     /// Takes bytes from what is left; false if that is too little.
@@ -231,7 +256,7 @@ impl Union<'_> {
             let (mut missing, mut within) = (Vec::new(), Vec::new());
             for (&member, out) in members.iter().zip(out) {
                 match kept[member].get() {
-                    Some(row) => out.copy_from_slice(row),
+                    Some(row) => out.copy_from_slice(row.values()),
                     None => {
                         missing.push(member);
                         within.push(out);
@@ -240,10 +265,9 @@ impl Union<'_> {
             }
             computed += compute(&missing, columns, &mut within)?;
             for (&member, row) in missing.iter().zip(within) {
-                let copy = || memory::collected(row.iter().copied(), "a shared row").ok();
-                if let Some(row) = (self.shared.reserve(size_of_val(row))).then(copy).flatten() {
-                    // Another thread may have been faster with the same row.
-                    let _ = kept[member].set(row.into());
+                // Another thread may have been faster with the same row.
+                if let Some(copy) = self.shared.copied(row) {
+                    let _ = kept[member].set(copy);
                 }
             }
         }

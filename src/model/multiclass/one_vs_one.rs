@@ -6,7 +6,7 @@ use super::nu::limits_of_pairs;
 use super::pairs::{pair, pairs, positive};
 use super::training::{Margin, Posed, Training, train_all};
 use crate::error::Result;
-use crate::matrix::{KernelMatrix, KernelRows, SMALL_PROBLEM, Shared};
+use crate::matrix::{KernelMatrix, KernelRows, Shared};
 use crate::model::session::{Place, Session, Strategy};
 use crate::qp::Solution;
 use ndarray::Array2;
@@ -53,7 +53,7 @@ impl OneVsOne {
         let started = Instant::now();
         let (kernel, samples) = (training.kernel, training.samples);
         let members = training.members()?;
-        let posed = Self::pose(training, &members)?;
+        let margins = training.margins(limits_of_pairs)?;
         let pairs: Vec<(usize, usize)> = pairs(members.len()).collect();
         // One budget of memory for all machines.
         let bytes = training.bytes();
@@ -68,7 +68,8 @@ impl OneVsOne {
                 of: pairs.len(),
             };
             let (i, j) = pairs[machine];
-            let Posed { rows, problem, .. } = &posed[machine];
+            let posed = Self::pose_pair(training, &members, (i, j), margins[machine])?;
+            let Posed { rows, problem, .. } = &posed;
             // One budget of time for all machines.
             let mut solver = training.solver.since(started);
             let (matrix, bytes) = match &shared {
@@ -86,13 +87,11 @@ impl OneVsOne {
                 }
                 false => session.solve(place, &solver, problem, rows, &mut kernel_rows)?,
             };
-            Ok(posed[machine].finish(solution, &matrix))
+            Ok(posed.finish(solution, &matrix))
         };
-        let is_small = |machine: usize| {
-            let (i, j) = pairs[machine];
-            pairs.len() > 1 && members[i].len() + members[j].len() <= SMALL_PROBLEM
-        };
-        let solutions = train_all(training, pairs.len(), is_small, train)?;
+        let size = |&(i, j): &(usize, usize)| members[i].len() + members[j].len();
+        let sizes: Vec<usize> = pairs.iter().map(size).collect();
+        let solutions = train_all(training, &sizes, train)?;
         Ok(assemble(&members, solutions))
     }
 
@@ -100,11 +99,19 @@ impl OneVsOne {
     pub(super) fn pose(training: &Training, members: &[Vec<usize>]) -> Result<Vec<Posed>> {
         let margins = training.margins(limits_of_pairs)?;
         let pairs = pairs(members.len()).zip(margins);
-        let pose = |((i, j), margin): ((usize, usize), Margin)| {
-            let rows = [members[i].as_slice(), &members[j]].concat();
-            training.pose(rows, &[positive(members.len(), (i, j))], margin)
-        };
+        let pose = |(pair, margin)| Self::pose_pair(training, members, pair, margin);
         pairs.map(pose).collect()
+    }
+
+    /// Poses the problem of one pair of classes.
+    fn pose_pair(
+        training: &Training,
+        members: &[Vec<usize>],
+        (i, j): (usize, usize),
+        margin: Margin,
+    ) -> Result<Posed> {
+        let rows = [members[i].as_slice(), &members[j]].concat();
+        training.pose(rows, &[positive(members.len(), (i, j))], margin)
     }
 }
 

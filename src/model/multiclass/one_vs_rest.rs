@@ -6,7 +6,7 @@
 use super::choice::Choice;
 use super::machines::Machines;
 use super::nu::limits_of_classes;
-use super::training::{Posed, Training, train_all};
+use super::training::{Posed, Training, sizes, train_all};
 use crate::error::{Error, Result};
 use crate::matrix::{KernelMatrix, KernelRows, SMALL_PROBLEM};
 use crate::model::session::{Place, Session, Strategy};
@@ -65,7 +65,7 @@ impl OneVsRest {
             session.solve(place, solver, &posed.problem, &posed.rows, kernel_rows)
         };
         let solutions: Vec<Solution> =
-            if rows.len() <= SMALL_PROBLEM && training.side_by_side(classes) > 1 {
+            if rows.len() <= SMALL_PROBLEM && training.side_by_side(&sizes(&posed)) > 1 {
                 let bytes = training.bytes();
                 let train = |class: usize, side_by_side: usize| {
                     let mut solver = training.solver.since(started);
@@ -74,7 +74,7 @@ impl OneVsRest {
                     let solution = solve(class, &solver, posed, &mut KernelRows::new(&matrix))?;
                     Ok(posed.finish(solution, &matrix))
                 };
-                train_all(training, classes, |_| true, train)?
+                train_all(training, &sizes(&posed), train)?
             } else {
                 let matrix = matrix()?;
                 let mut kernel_rows = KernelRows::new(&matrix);

@@ -1,22 +1,26 @@
 //! Training: what a classifier is trained on, and how its machines are trained.
 //!
-//! Few large problems use all cores inside, one after another; many small ones run side by side.
+//! Machines are trained side by side, and the last of them use all cores inside; one after another where
+//! their rows would not fit the memory together.
 
 use super::nu::{class_weights, highest, lowered};
 use crate::data::Samples;
 use crate::error::{Error, Result};
 use crate::formulation::{Intercept, SvcLoss, normalized, nu_svc, svc};
 use crate::kernel::Kernel;
-use crate::matrix::{KernelMatrix, fair_share};
+use crate::matrix::{KernelMatrix, SMALL_PROBLEM, fair_share};
 use crate::model::checks::{check_costs, check_lengths, take};
 use crate::model::session::Session;
 use crate::qp::{DualProblem, Monitor, Solution, Solver, Unwatched};
+use crate::simd::parallel::try_side_by_side;
 use crate::simd::threads;
-use rayon::prelude::*;
+use std::cmp::Reverse;
 
 /// How far from zero the coefficients of a start may add up to, as a share of their absolute sum:
 /// more than solvers leave to rounding, less than would make another problem.
 const START_SUM: f64 = 1e-6;
+/// The share of a matrix that a machine is reckoned to keep: one row of so many.
+const MOST_KEPT: usize = 8;
 
 /// How wide margins and few errors are weighed against each other.
 ///
@@ -319,45 +323,40 @@ impl<'a> Training<'a> {
         solver.cache_bytes_mut().unwrap_or_else(fair_share)
     }
 
-    /// Returns how many of so many small problems are to be solved at a time.
-    pub(super) fn side_by_side(&self, problems: usize) -> usize {
-        match self.kernel {
-            // The user's kernel is not asked from several threads at once.
-            Kernel::User(_) => 1,
-            _ => threads::width().min(problems),
+    /// Returns how many problems of so many variables are to be solved at a time.
+    pub(super) fn side_by_side(&self, sizes: &[usize]) -> usize {
+        // The user's kernel is not asked from several threads at once.
+        if matches!(self.kernel, Kernel::User(_)) {
+            return 1;
+        }
+        let largest = sizes.iter().copied().max().unwrap_or(0);
+        let wanted = (largest * largest).saturating_mul(size_of::<f32>()) / MOST_KEPT;
+        let roomy = largest <= SMALL_PROBLEM || wanted * threads::width() <= self.bytes();
+        match roomy {
+            true => threads::width().min(sizes.len()),
+            false => 1,
         }
     }
 }
 
-/// Trains machines of which some are small: the large ones one after another, the small ones side by
-/// side. `train` is told the number of a machine and how many run at the same time.
+/// Returns the numbers of variables of problems.
+pub(super) fn sizes(posed: &[Posed]) -> Vec<usize> {
+    posed.iter().map(|posed| posed.rows.len()).collect()
+}
+
+/// Trains machines of so many variables: side by side, the large ones first, or one after another where
+/// they need all of the memory. `train` is told the number of a machine and how many run at the same
+/// time; it uses the threads that no machine keeps busy.
 pub(super) fn train_all(
     training: &Training,
-    machines: usize,
-    is_small: impl Fn(usize) -> bool,
+    sizes: &[usize],
     train: impl Fn(usize, usize) -> Result<Solution> + Sync,
 ) -> Result<Vec<Solution>> {
-    let (small, large): (Vec<usize>, Vec<usize>) = (0..machines).partition(|&m| is_small(m));
-    let mut solutions: Vec<(usize, Solution)> = Vec::with_capacity(machines);
-    for machine in large {
-        solutions.push((machine, train(machine, 1)?));
-    }
-    let threads = training.side_by_side(small.len());
-    if threads > 1 {
-        let all = || {
-            (small.into_par_iter().with_max_len(1))
-                .map(|machine| Ok((machine, train(machine, threads)?)))
-                .collect::<Result<Vec<_>>>()
-        };
-        solutions.extend(threads::pooled(all)?);
-    } else {
-        for machine in small {
-            solutions.push((machine, train(machine, 1)?));
-        }
-    }
+    let mut machines: Vec<usize> = (0..sizes.len()).collect();
+    machines.sort_by_key(|&machine| Reverse(sizes[machine]));
+    let threads = training.side_by_side(sizes);
+    let mut solutions = try_side_by_side(machines, threads, |machine| train(machine, threads))?;
     solutions.sort_by_key(|&(machine, _)| machine);
-    Ok(solutions
-        .into_iter()
-        .map(|(_, solution)| solution)
-        .collect())
+    let solutions = solutions.into_iter().map(|(_, solution)| solution);
+    Ok(solutions.collect())
 }

@@ -14,10 +14,10 @@
 use super::choice::by_sign;
 use super::machines::Machines;
 use super::one_vs_rest::{assemble, largest};
-use super::training::{Posed, Training, train_all};
+use super::training::{Posed, Training, sizes, train_all};
 use crate::error::{Error, Result};
 use crate::formulation::largest_nu;
-use crate::matrix::{KernelMatrix, KernelRows, SMALL_PROBLEM};
+use crate::matrix::{KernelMatrix, KernelRows};
 use crate::model::session::{Place, Session, Strategy};
 use crate::qp::Solution;
 use std::sync::Arc;
@@ -289,8 +289,7 @@ impl Tree {
             let solution = session.solve(place, &solver, problem, rows, &mut kernel_rows)?;
             Ok(posed[machine].finish(solution, &matrix))
         };
-        let is_small = |machine: usize| posed[machine].rows.len() <= SMALL_PROBLEM;
-        let solutions = train_all(training, count, is_small, train)?;
+        let solutions = train_all(training, &sizes(&posed), train)?;
         Ok(self.assemble(&members, solutions))
     }
 
