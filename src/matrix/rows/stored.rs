@@ -16,6 +16,10 @@ use std::ops::Range;
 
 /// Multiplications that take as long as selecting one value.
 const WORK_PER_VALUE: usize = 4;
+/// Values selected between two looks for a request to stop, which takes as long as some ten values.
+const PART_VALUES: usize = 1 << 12;
+/// Values compared side by side.
+const LANES: usize = 4;
 /// Values selected before they are multiplied: they stay in the second cache.
 const BLOCK_VALUES: usize = 1 << 15;
 
@@ -48,16 +52,21 @@ impl<'a> Stored<'a> {
     ) -> Polled<()> {
         let matrix = self.matrix;
         let work = rows.len() * columns.len() * WORK_PER_VALUE;
-        let parts: Vec<_> = rows.iter().zip(out).collect();
-        parallel::try_for_each(parts, work, stop, |_: &mut (), (&row, out)| {
-            let largest = match matrix.samples.dense_row(row) {
-                RowValues::Single(values) => select(values, columns, out),
-                RowValues::Double(values) => select(values, columns, out),
-            };
-            if largest > LARGEST_VALUE {
-                return Err(self.refuse(row, columns).into());
+        let batch = PART_VALUES.div_ceil(columns.len().max(1));
+        let parts: Vec<_> = rows.chunks(batch).zip(out.chunks_mut(batch)).collect();
+        parallel::try_for_each(parts, work, stop, |_: &mut (), (rows, out)| {
+            let mut largest_of_all = 0.0f64;
+            for (&row, out) in rows.iter().zip(out) {
+                let largest = match matrix.samples.dense_row(row) {
+                    RowValues::Single(values) => select(values, columns, out),
+                    RowValues::Double(values) => select(values, columns, out),
+                };
+                if largest > LARGEST_VALUE {
+                    return Err(self.refuse(row, columns).into());
+                }
+                largest_of_all = largest_of_all.max(largest);
             }
-            matrix.note(largest);
+            matrix.note(largest_of_all);
             Ok(())
         })
     }
@@ -73,12 +82,23 @@ impl<'a> Stored<'a> {
 
 /// Writes the values at some places of a row. Returns the size of the largest.
 fn select<V: Real, T: Real>(values: &[V], columns: &[usize], out: &mut [T]) -> f64 {
-    let mut largest = V::ZERO;
-    for (entry, &column) in out.iter_mut().zip(columns) {
+    let mut largest = [V::ZERO; LANES];
+    let mut pick = |lane: usize, column: usize, entry: &mut T| {
         let value = values[column];
-        largest = value.larger(-value).larger(largest);
+        largest[lane] = value.larger(-value).larger(largest[lane]);
         *entry = T::from_f64(value.to_f64());
+    };
+    let (groups, rest) = columns.as_chunks::<LANES>();
+    let (outs, out_rest) = out[..columns.len()].as_chunks_mut::<LANES>();
+    for (group, out) in groups.iter().zip(outs) {
+        for lane in 0..LANES {
+            pick(lane, group[lane], &mut out[lane]);
+        }
     }
+    for (&column, out) in rest.iter().zip(out_rest) {
+        pick(0, column, out);
+    }
+    let largest = largest.into_iter().fold(V::ZERO, |a, b| a.larger(b));
     largest.to_f64()
 }
 

@@ -41,9 +41,8 @@ impl Members {
         let absorber = variables
             .absorber
             .map(|curvature| Entry::absorber(curvature, variables.sum()));
-        block.load(entries, self.first, absorber, |out, stride| {
-            rows.block(&self.variables, out, stride, goal.stop)
-        })
+        let fill = |out: &mut [B], stride| rows.block(&self.variables, out, stride, goal.stop);
+        block.load(&self.variables, entries, self.first, absorber, fill)
     }
 
     /// Returns the members whose coefficients have changed: the rows to add to the gradient, and

@@ -64,6 +64,8 @@ pub(super) struct Block<T> {
     size: usize,
     stride: usize,
     matrix: Buffer<T>,
+    /// The variables that the matrix is of; none if that is not known.
+    variables: Vec<u32>,
     diagonal: Vec<T>,
     coordinates: Coordinates<T>,
     may_grow: Vec<T>,
@@ -100,36 +102,56 @@ impl Entry {
 impl<T: Real> Block<T> {
     /// Loads variables, those of the first group first, of which there are `first`; `fill` writes
     /// the matrix of those before the absorber, one row after another, each padded to the stride it
-    /// is given. If that is halted, the block is of no use.
+    /// is given. It is not asked for the matrix that is there. If it is halted, the block is of no use.
     pub fn load(
         &mut self,
+        variables: &[u32],
         entries: impl ExactSizeIterator<Item = Entry>,
         first: usize,
         absorber: Option<Entry>,
         fill: impl FnOnce(&mut [T], usize) -> Polled<()>,
     ) -> Polled<()> {
-        let count = entries.len();
+        let count = variables.len();
         debug_assert!(
             absorber.is_none() || first == count,
             "no sum is fixed where there are two groups"
         );
+        let known = count > 0 && self.variables == variables;
         self.resize(first + usize::from(absorber.is_some()), count - first)?;
-        let stride = self.stride;
-        fill(&mut self.matrix[..count * stride], stride)?;
-        self.part_groups(first, count);
-        if absorber.is_some() {
-            let last = self.size - 1;
-            for row in self.matrix.chunks_mut(stride).take(self.size) {
-                row[last] = T::ZERO;
-            }
-            self.matrix[last * stride..][..stride].fill(T::ZERO);
+        if !known {
+            self.variables.clear();
+            self.load_matrix(first, count, absorber.is_some(), fill)?;
+            self.variables.extend_from_slice(variables);
         }
+        let stride = self.stride;
         let places: Vec<usize> = self.places().collect();
         for (k, entry) in places.into_iter().zip(entries.chain(absorber)) {
             self.coordinates.set(k, entry.point);
             self.diagonal[k] = T::from_f64(entry.diagonal);
             self.matrix[k * stride + k] = self.diagonal[k];
             self.mark(k);
+        }
+        Ok(())
+    }
+
+    /// Loads the matrix of `count` variables.
+    fn load_matrix(
+        &mut self,
+        first: usize,
+        count: usize,
+        absorbs: bool,
+        fill: impl FnOnce(&mut [T], usize) -> Polled<()>,
+    ) -> Polled<()> {
+        let (stride, end) = (self.stride, self.size);
+        self.clear_margins();
+        fill(&mut self.matrix[..count * stride], stride)?;
+        self.part_groups(first, count);
+        if absorbs {
+            let last = end - 1;
+            for row in self.matrix.chunks_mut(stride).take(end) {
+                row[last] = T::ZERO;
+            }
+            self.matrix[last * stride..][..stride].fill(T::ZERO);
         }
         Ok(())
     }
@@ -162,15 +184,17 @@ impl<T: Real> Block<T> {
             vector.resize(self.stride, value);
         }
         let needed = self.size * self.stride;
-        self.matrix
-            .reserve(needed, "the kernel matrix of a block")?;
-        // What is never written must be a number.
-        let (gap, end) = (self.groups[0].end..start, self.size);
-        for row in self.matrix[..needed].chunks_mut(self.stride.max(1)) {
+        self.matrix.reserve(needed, "the kernel matrix of a block")
+    }
+
+    /// Writes zeros between the groups and behind them: what is never written must be a number.
+    fn clear_margins(&mut self) {
+        let (stride, end) = (self.stride, self.size);
+        let gap = self.groups[0].end..self.groups[1].start;
+        for row in self.matrix[..end * stride].chunks_mut(stride.max(1)) {
             row[gap.clone()].fill(T::ZERO);
             row[end..].fill(T::ZERO);
         }
-        Ok(())
     }
 
     /// Moves rows and columns of the second group to their places.

@@ -149,6 +149,7 @@ impl<T: Real> Block<T> {
     fn take_from(&mut self, block: &Block<T>, chosen: &[usize]) -> Result<()> {
         let first = chosen.partition_point(|k| block.groups[0].contains(k));
         self.resize(first, chosen.len() - first)?;
+        self.clear_margins();
         let places: Vec<usize> = self.places().collect();
         for (&k, &at) in places.iter().zip(chosen) {
             self.coordinates.set(k, block.point(at));
