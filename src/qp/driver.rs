@@ -70,6 +70,11 @@ pub(super) trait Method {
     /// Bytes for kernel rows; None for a fair share of the free memory.
     fn cache_bytes(&self) -> Option<usize>;
 
+    /// Tells whether the gap need not be confirmed, nor the objective exact.
+    fn is_rough(&self) -> bool {
+        false
+    }
+
     /// Returns what it is called.
     fn algorithm(&self) -> Algorithm;
 
@@ -215,6 +220,7 @@ fn climb<M: Method>(
     let image = image.unwrap_or_else(|| Image::zero(task.matrix.len()));
     let mut ladder = Ladder::new(task, method.stop_rule().tolerance, image);
     ladder.algorithm = method.algorithm();
+    ladder.rough = method.is_rough();
     let status = loop {
         let outcome = if ladder.double {
             rows.forget_single();
@@ -247,8 +253,10 @@ fn climb<M: Method>(
     if matches!(status, Status::Precision | Status::Diverged) {
         ladder.settle_descent()?;
     }
-    ladder.settle_objective()?;
-    ladder.settle_sums(status)?;
+    if !ladder.rough {
+        ladder.settle_objective()?;
+        ladder.settle_sums(status)?;
+    }
     Ok(ladder.solution(status, rows.evaluations()))
 }
 
@@ -286,6 +294,8 @@ struct Ladder<'a, 'm> {
     /// Seconds spent on kernel values, beside those that runs count themselves.
     kernel: f64,
     algorithm: Algorithm,
+    /// Whether the gap is believed.
+    rough: bool,
 }
 
 impl<'a, 'm> Ladder<'a, 'm> {
@@ -313,6 +323,7 @@ impl<'a, 'm> Ladder<'a, 'm> {
             counters: [0; 3],
             kernel: 0.0,
             algorithm: Algorithm::default(),
+            rough: false,
         }
     }
 
@@ -436,6 +447,10 @@ impl<'a, 'm> Ladder<'a, 'm> {
             match run.advance(target)? {
                 Outcome::Converged => {}
                 early => return Ok(early),
+            }
+            if self.rough {
+                self.gap = target;
+                break;
             }
             self.task.control.poll()?;
             match self.confirmed(run, target)? {

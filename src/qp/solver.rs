@@ -179,6 +179,15 @@ impl Solver {
         *self.cache_bytes_mut() = Some(bytes);
     }
 
+    /// Asks for a solution near one that is known, of which nobody asks for more than the values: the gap is
+    /// taken for what the rows say, and the objective is not computed again.
+    pub(crate) fn roughly(&mut self, tolerance: f64) {
+        self.stop_mut().tolerance = tolerance;
+        if let Solver::Smo(smo) = self {
+            smo.rough = true;
+        }
+    }
+
     /// Returns the bytes for kernel rows, None for a fair share, to be changed.
     pub(crate) fn cache_bytes_mut(&mut self) -> &mut Option<usize> {
         match self {
@@ -210,6 +219,10 @@ impl Method for Solver {
             Solver::Npa(npa) => npa.cache_bytes,
             Solver::Chunking(chunking) => chunking.cache_bytes,
         }
+    }
+
+    fn is_rough(&self) -> bool {
+        matches!(self, Solver::Smo(smo) if smo.is_rough())
     }
 
     fn algorithm(&self) -> Algorithm {

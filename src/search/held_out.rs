@@ -19,9 +19,10 @@ use crate::simd::threads;
 use ndarray::Array2;
 use std::time::Instant;
 
-/// The tolerance of the folds, as a multiple of that of all rows: what a sigmoid is fitted to varies by
-/// far more from one draw of the rows to the next.
-const COARSER: f64 = 10.0;
+/// The tolerance of the folds, as a multiple of that of all rows, and at the most: what a sigmoid is
+/// fitted to varies by far more from one draw of the rows to the next.
+const COARSER: f64 = 50.0;
+const COARSEST: f64 = 0.05;
 
 /// What holding out finds.
 ///
@@ -196,7 +197,8 @@ impl Series<'_> {
         let mut values = Vec::new();
         for (fold, held) in self.folds.iter().zip(self.parts) {
             *solver.stop_mut() = *self.fit.solver.stop();
-            solver.stop_mut().tolerance *= COARSER;
+            let tolerance = solver.stop().tolerance;
+            solver.roughly(tolerance.max(COARSEST.min(COARSER * tolerance)));
             self.hold_out(
                 (&full, part),
                 &fold.parts[machine],

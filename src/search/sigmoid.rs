@@ -6,11 +6,18 @@
 //!
 //! with t = (n_plus + 1) / (n_plus + 2) for positive rows and 1 / (n_minus + 2) for negative ones. The
 //! values have to be those of rows that were not trained on. The minimum is found by Newton's method
-//! with a ridge and backtracking, and nothing is computed that could overflow or cancel.
+//! with a ridge and backtracking, and nothing is computed that could overflow or cancel. A pass over the
+//! rows takes one exponential for each, and one logarithm for many.
 //!
 //! Platt: Probabilistic outputs for support vector machines (1999). Lin, Lin, Weng: A note on Platt's
 //! probabilistic outputs for support vector machines, Machine Learning 68 (2007).
 
+use crate::simd::{Isa, Real, dispatch};
+
+/// Rows handled together.
+const LANES: usize = 8;
+/// Factors between one and two that are multiplied before a logarithm is taken of all of them.
+const FACTORS: usize = 64;
 /// Newton steps at the most; a few are enough.
 const STEPS: usize = 100;
 /// Added to the diagonal of the Hessian, which may be singular.
@@ -56,32 +63,31 @@ impl Sigmoid {
         let plus = positive.iter().filter(|&&yes| yes).count() as f64;
         let minus = positive.len() as f64 - plus;
         let (high, low) = ((plus + 1.0) / (plus + 2.0), 1.0 / (minus + 2.0));
-        let rows: Vec<(f64, f64)> = (values.iter().zip(positive))
-            .map(|(&value, &yes)| (value, if yes { high } else { low }))
+        let targets: Vec<f64> = (positive.iter())
+            .map(|&yes| if yes { high } else { low })
             .collect();
+        let isa = Isa::detect();
+        let at = |sigmoid: &Sigmoid| Sums::from(sums(isa, sigmoid.a, sigmoid.b, values, &targets));
         let mut best = Sigmoid {
             a: 0.0,
             b: ((minus + 1.0) / (plus + 1.0)).ln(),
         };
-        let mut loss = best.loss(&rows);
+        let mut here = at(&best);
         for _ in 0..STEPS {
-            let ([g_a, g_b], [h_aa, h_ab, h_bb]) = best.derivatives(&rows);
-            if g_a.abs().max(g_b.abs()) <= SMALL * rows.len() as f64 {
+            if here.slope[0].abs().max(here.slope[1].abs()) <= SMALL * values.len() as f64 {
                 break;
             }
-            let determinant = h_aa * h_bb - h_ab * h_ab;
-            let step_a = -(h_bb * g_a - h_ab * g_b) / determinant;
-            let step_b = -(h_aa * g_b - h_ab * g_a) / determinant;
-            let slope = g_a * step_a + g_b * step_b;
+            let step = here.newton_step();
+            let slope = here.slope[0] * step[0] + here.slope[1] * step[1];
             let mut length = 1.0;
             let next = loop {
                 let next = Sigmoid {
-                    a: best.a + length * step_a,
-                    b: best.b + length * step_b,
+                    a: best.a + length * step[0],
+                    b: best.b + length * step[1],
                 };
-                let next_loss = next.loss(&rows);
-                if next_loss < loss + SUFFICIENT * length * slope {
-                    break Some((next, next_loss));
+                let there = at(&next);
+                if there.loss < here.loss + SUFFICIENT * length * slope {
+                    break Some((next, there));
                 }
                 length *= 0.5;
                 if length < SHORTEST {
@@ -89,7 +95,7 @@ impl Sigmoid {
                 }
             };
             let Some(next) = next else { break };
-            (best, loss) = next;
+            (best, here) = next;
         }
         best
     }
@@ -111,32 +117,91 @@ impl Sigmoid {
             1.0 / (1.0 + e)
         }
     }
+}
 
-    fn loss(&self, rows: &[(f64, f64)]) -> f64 {
-        let term = |&(value, target): &(f64, f64)| {
-            let t = self.a * value + self.b;
-            let share = if t >= 0.0 {
-                target * t
-            } else {
-                (target - 1.0) * t
-            };
-            share + (-t.abs()).exp().ln_1p()
-        };
-        rows.iter().map(term).sum()
-    }
+/// The loss of a sigmoid over all rows, and its derivatives.
+struct Sums {
+    loss: f64,
+    slope: [f64; 2],
+    curvature: [f64; 3],
+}
 
-    /// Returns gradient and Hessian.
-    fn derivatives(&self, rows: &[(f64, f64)]) -> ([f64; 2], [f64; 3]) {
-        let (mut gradient, mut hessian) = ([0.0; 2], [RIDGE, 0.0, RIDGE]);
-        for &(value, target) in rows {
-            let p = self.probability(value);
-            let (first, second) = (target - p, p * (1.0 - p));
-            gradient[0] += value * first;
-            gradient[1] += first;
-            hessian[0] += value * value * second;
-            hessian[1] += value * second;
-            hessian[2] += second;
+impl From<[f64; 6]> for Sums {
+    fn from([loss, g_a, g_b, h_aa, h_ab, h_bb]: [f64; 6]) -> Self {
+        Sums {
+            loss,
+            slope: [g_a, g_b],
+            curvature: [h_aa + RIDGE, h_ab, h_bb + RIDGE],
         }
-        (gradient, hessian)
     }
+}
+
+impl Sums {
+    fn newton_step(&self) -> [f64; 2] {
+        let ([g_a, g_b], [h_aa, h_ab, h_bb]) = (self.slope, self.curvature);
+        let determinant = h_aa * h_bb - h_ab * h_ab;
+        [
+            -(h_bb * g_a - h_ab * g_b) / determinant,
+            -(h_aa * g_b - h_ab * g_a) / determinant,
+        ]
+    }
+}
+
+dispatch! {
+    /// Returns the sums over rows of the loss, of its two first and its three second derivatives.
+    fn sums<T: Real>(a: T, b: T, values: &[T], targets: &[T]) -> [f64; 6] = sums_body
+}
+
+/// What a row adds to the sums, but for the loss: the share of it that is no logarithm, and what the
+/// logarithm is of.
+#[inline(always)]
+fn row<T: Real, const FMA: bool>(a: T, b: T, value: T, target: T) -> ([T; 6], T) {
+    let t = a.multiply_add::<FMA>(value, b);
+    let e = (-t.absolute()).exponential::<FMA>();
+    let q = T::ONE / (T::ONE + e);
+    let positive = t >= T::ZERO;
+    let p = if positive { e * q } else { q };
+    let share = if positive { target } else { target - T::ONE };
+    let (first, second) = (target - p, e * q * q);
+    let terms = [
+        share * t,
+        value * first,
+        first,
+        value * value * second,
+        value * second,
+        second,
+    ];
+    (terms, T::ONE + e)
+}
+
+#[inline(always)]
+fn sums_body<T: Real, const FMA: bool>(a: T, b: T, values: &[T], targets: &[T]) -> [f64; 6] {
+    let mut totals = [0.0f64; 6];
+    let parts = values.chunks(LANES * FACTORS);
+    for (values, targets) in parts.zip(targets.chunks(LANES * FACTORS)) {
+        let (mut sums, mut products) = ([[T::ZERO; LANES]; 6], [T::ONE; LANES]);
+        let (values, last_values) = values.as_chunks::<LANES>();
+        let (targets, last_targets) = targets.as_chunks::<LANES>();
+        for (values, targets) in values.iter().zip(targets) {
+            for lane in 0..LANES {
+                let (terms, factor) = row::<T, FMA>(a, b, values[lane], targets[lane]);
+                for (sum, term) in sums.iter_mut().zip(terms) {
+                    sum[lane] += term;
+                }
+                products[lane] = products[lane] * factor;
+            }
+        }
+        for (&value, &target) in last_values.iter().zip(last_targets) {
+            let (terms, factor) = row::<T, FMA>(a, b, value, target);
+            for (total, term) in totals.iter_mut().zip(terms) {
+                *total += term.to_f64();
+            }
+            totals[0] += factor.to_f64().ln();
+        }
+        for (total, sums) in totals.iter_mut().zip(sums) {
+            *total += sums.iter().map(|sum| sum.to_f64()).sum::<f64>();
+        }
+        totals[0] += products.iter().map(|p| p.to_f64().ln()).sum::<f64>();
+    }
+    totals
 }

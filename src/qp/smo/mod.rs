@@ -81,6 +81,10 @@ impl Method for Smo {
         self.cache_bytes
     }
 
+    fn is_rough(&self) -> bool {
+        self.rough
+    }
+
     fn algorithm(&self) -> Algorithm {
         Algorithm::Smo
     }
@@ -160,7 +164,7 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
         let (several, at_hand) = (self.rows.is_shared(), self.rows.lends());
         let mut size = BlockSize::new(matrix.len(), matrix.may_be_indefinite(), several, at_hand);
         let mut single = size_of::<T>() == 4;
-        let mut polish = matrix.len() <= TINY;
+        let mut polish = matrix.len() <= TINY && !self.settings.rough;
         self.shrinking.restart();
         loop {
             let watch = Stopwatch::beside(self.phases.kernel);

@@ -35,6 +35,9 @@ pub struct Smo {
     /// Whether the bytes were found by looking at the free memory: see `Solver::allow`.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub(crate) found: bool,
+    /// Whether the solution only has to be near: see `Solver::roughly`.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(crate) rough: bool,
 }
 
 impl Default for Smo {
@@ -46,6 +49,7 @@ impl Default for Smo {
             cache_bytes: None,
             interior: Interior::Auto,
             found: false,
+            rough: false,
         }
     }
 }
