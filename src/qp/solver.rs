@@ -14,6 +14,9 @@ use crate::error::Result;
 use crate::matrix::{CachedRows, KernelMatrix, KernelRows, Precision};
 use std::time::Instant;
 
+/// The least tolerance at which the gap is taken for what rows in f32 say.
+const ROUGH: f64 = 1e-3;
+
 /// A solver with its settings.
 ///
 /// ```
@@ -180,11 +183,12 @@ impl Solver {
     }
 
     /// Asks for a solution near one that is known, of which nobody asks for more than the values: the gap is
-    /// taken for what the rows say, and the objective is not computed again.
+    /// taken for what the rows say, as long as rounding has no say in it, and the objective is not computed
+    /// again.
     pub(crate) fn roughly(&mut self, tolerance: f64) {
         self.stop_mut().tolerance = tolerance;
         if let Solver::Smo(smo) = self {
-            smo.rough = true;
+            smo.rough = tolerance >= ROUGH;
         }
     }
 

@@ -24,6 +24,8 @@ const STEPS: usize = 100;
 const RIDGE: f64 = 1e-12;
 /// The gradient at which to stop, for each row.
 const SMALL: f64 = 1e-9;
+/// The share of the loss that its rounding may hide.
+const HIDDEN: f64 = 1e-13;
 /// The shortest step that is tried.
 const SHORTEST: f64 = 1e-10;
 /// The share of the expected decrease that a step has to bring.
@@ -79,6 +81,9 @@ impl Sigmoid {
             }
             let step = here.newton_step();
             let slope = here.slope[0] * step[0] + here.slope[1] * step[1];
+            if -slope <= HIDDEN * here.loss {
+                break; // the sums do not resolve what is left to gain
+            }
             let mut length = 1.0;
             let next = loop {
                 let next = Sigmoid {
@@ -185,9 +190,12 @@ fn sums_body<T: Real, const FMA: bool>(a: T, b: T, values: &[T], targets: &[T]) 
         for (values, targets) in values.iter().zip(targets) {
             for lane in 0..LANES {
                 let (terms, factor) = row::<T, FMA>(a, b, values[lane], targets[lane]);
-                for (sum, term) in sums.iter_mut().zip(terms) {
-                    sum[lane] += term;
-                }
+                sums[0][lane] += terms[0];
+                sums[1][lane] += terms[1];
+                sums[2][lane] += terms[2];
+                sums[3][lane] += terms[3];
+                sums[4][lane] += terms[4];
+                sums[5][lane] += terms[5];
                 products[lane] = products[lane] * factor;
             }
         }
