@@ -96,7 +96,7 @@ random_state : int, RandomState instance or None, default=None
     Not used, since nothing is random; here for compatibility with scikit-learn.
 probability : bool, default=False
     Whether to offer `predict_proba`. The fit then trains on four fifths of the rows as well, five
-    times, each from the solution for all and to ten times `tol`.
+    times, each from the solution for all and to fifty times `tol`, at most 0.05.
 """
 
 _DATA = """
