@@ -98,8 +98,8 @@ fn one_cache_serves_all_machines() {
 }
 
 /// k(x, z) is computed in the row of x and in the row of z; the values within a class, which many
-/// machines need, are shared, unless there are more of them than the heap has memory at hand for. What comes on top is the check of the gap in f64: three times a
-/// sixteenth of the rows of a machine, or 64.
+/// machines need, are shared, unless there are more of them than the heap has memory at hand for. What
+/// comes on top is the check of the gap in f64: three times a sixteenth of the rows of a machine, or 64.
 #[test]
 fn no_value_of_one_vs_one_is_computed_more_than_twice() {
     for (rows, classes) in [(600, 12), (1500, 5), (1500, 3)] {

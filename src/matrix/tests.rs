@@ -247,15 +247,11 @@ fn kernel_values_are_counted() {
 
 #[test]
 fn values_within_a_class_are_computed_once_for_all_pairs() {
-    // Of few features, values would cost less than the memory to keep them.
-    let wide = Array2::from_shape_fn((50, 300), |(i, j)| ((i * 7 + j * 3) % 11) as f64 / 11.0);
-    let samples = Samples::try_from(wide.view()).expect("finite");
-    let kernel = Kernel::rbf(0.01);
-    let rows: Vec<usize> = (0..50).collect();
+    let (kernel, samples, _) = data(0);
     let members = [
-        rows[..20].to_vec(),
-        rows[20..30].to_vec(),
-        rows[30..].to_vec(),
+        index()[..20].to_vec(),
+        index()[20..30].to_vec(),
+        index()[30..].to_vec(),
     ];
     let classes = Shared::new(&kernel, &samples, &members, 1 << 20).expect("a matrix");
     let classes = classes.expect("a kernel evaluated in tiles");

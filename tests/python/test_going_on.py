@@ -230,7 +230,9 @@ def test_less_is_computed():
     model.add(X[-1:], LABELS[-1:])
     assert model.report_.kernel_evaluations < 0.8 * fresh.kernel_evaluations
     model.set_params(C=1.05).fit(X, LABELS)
+    # One block, which a fresh fit computes as well.
     assert model.report_.kernel_evaluations < 0.7 * fresh.kernel_evaluations
+    assert model.report_.iterations < 0.5 * fresh.iterations
     model.fit(X, LABELS)
     assert model.report_.kernel_evaluations == 0
 

@@ -4,8 +4,8 @@
 //! each matrix is over the union of some of them. So samples are packed once, by set, and kernel
 //! values within a set, which every matrix with that set needs, are computed once and kept, unless
 //! two threads want the same row at the same moment or they cost less than the memory for them. Values
-//! between two sets are computed anew for each matrix. Packed samples and rows together stay within a budget of bytes; what does not fit
-//! is left to the matrices.
+//! between two sets are computed anew for each matrix. Packed samples and rows together stay within a
+//! budget of bytes; what does not fit is left to the matrices.
 
 use super::source::{RowSource, Term, Terms};
 use super::whole::{Part, PartRows};
@@ -115,9 +115,9 @@ impl<'a> Shared<'a> {
         packed.as_ref()
     }
 
-    /// Returns a copy of a row that is to be kept, None if it is cheaper to compute or there is no room.
+    /// Returns a copy of a row that is to be kept, None if there is no room.
     fn copied<T: Real>(&self, row: &[T]) -> Option<Piece<T>> {
-        if !self.keeps(size_of::<T>()) || !self.reserve(size_of_val(row)) {
+        if !self.reserve(size_of_val(row)) {
             return None;
         }
         let mut copy = self.pieces.take(row.len(), "a shared row").ok()?;
@@ -264,6 +264,9 @@ impl Union<'_> {
                 }
             }
             computed += compute(&missing, columns, &mut within)?;
+            if !self.shared.keeps(size_of::<T>()) {
+                continue;
+            }
             for (&member, row) in missing.iter().zip(within) {
                 // Another thread may have been faster with the same row.
                 if let Some(copy) = self.shared.copied(row) {

@@ -330,8 +330,9 @@ impl<'a> Training<'a> {
             return 1;
         }
         let largest = sizes.iter().copied().max().unwrap_or(0);
-        let wanted = (largest * largest).saturating_mul(size_of::<f32>()) / MOST_KEPT;
-        let roomy = largest <= SMALL_PROBLEM || wanted * threads::width() <= self.bytes();
+        let wanted = largest.saturating_mul(largest) / MOST_KEPT * size_of::<f32>();
+        let roomy =
+            largest <= SMALL_PROBLEM || wanted.saturating_mul(threads::width()) <= self.bytes();
         match roomy {
             true => threads::width().min(sizes.len()),
             false => 1,
