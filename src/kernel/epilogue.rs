@@ -7,6 +7,7 @@ use super::function::Kernel;
 use super::lengths::Lengths;
 use crate::simd::measure::Measure;
 use crate::simd::{Isa, Real, dispatch};
+use std::f64::consts::LOG2_E;
 
 /// The squared norms of a row and of the columns it meets; without them squared distances are given.
 #[derive(Clone, Copy)]
@@ -29,10 +30,8 @@ fn finish_body<T: Real, const FMA: bool>(
 ) {
     match *kernel {
         Kernel::Rbf { gamma } => {
-            let minus = T::from_f64(-gamma);
-            of_squares::<T, FMA>(norms, values, |squared| {
-                (squared * minus).exponential::<FMA>()
-            });
+            let factor = InTwo::of(-gamma);
+            of_squares::<T, FMA>(norms, values, |squared| factor.exponential::<FMA>(squared));
         }
         Kernel::Laplacian { gamma } | Kernel::ChiSquared { gamma } => {
             exponentials::<T, FMA>(-gamma, values);
@@ -71,12 +70,41 @@ fn finish_body<T: Real, const FMA: bool>(
     }
 }
 
-/// Turns sums into exponentials of multiples of them.
+/// Turns sums into exponentials of multiples of them; the factor is not positive.
 #[inline(always)]
 fn exponentials<T: Real, const FMA: bool>(factor: f64, values: &mut [T]) {
-    let factor = T::from_f64(factor);
+    let factor = InTwo::of(factor);
     for value in values {
-        *value = (*value * factor).exponential::<FMA>();
+        *value = factor.exponential::<FMA>(*value);
+    }
+}
+
+/// A factor of exponents, not positive, times log2(e), in two numbers: the rounding of a single one would
+/// be the same in all kernel values, and add up where they do.
+#[derive(Clone, Copy)]
+struct InTwo<T> {
+    high: T,
+    low: T,
+}
+
+impl<T: Real> InTwo<T> {
+    fn of(factor: f64) -> Self {
+        /// What f64 leaves of log2(e).
+        const REST: f64 = 2.035_527_374_093_103_3e-17;
+        let product = factor * LOG2_E;
+        let rest = factor.mul_add(LOG2_E, -product) + factor * REST;
+        let high = T::from_f64(product);
+        InTwo {
+            high,
+            low: T::from_f64(product - high.to_f64() + rest),
+        }
+    }
+
+    /// Returns exp(factor x) of an x that is not negative.
+    #[inline(always)]
+    fn exponential<const FMA: bool>(self, x: T) -> T {
+        x.multiply_add::<FMA>(self.high, x * self.low)
+            .power_of_two::<FMA>()
     }
 }
 

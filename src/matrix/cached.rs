@@ -249,7 +249,7 @@ impl<'a, T: Shareable> CachedRows<'a, T> {
             }
             let worth = self.worth.count(change.variable, length);
             if !change.keep || at_hand == 0 {
-                return change.keep && (worth || repeatable && self.worth.buys(row, fresh));
+                return change.keep && worth;
             }
             at_hand -= 1;
             true

@@ -7,16 +7,15 @@
 //! what its memory costs: the rule of those who rent skis until the rent has come up to the price,
 //! which never costs more than twice what the best choice would have.
 //!
-//! What fresh memory costs is measured as it is taken, and what was spent on computing rows again goes on
-//! account: the next fit buys memory for it, which then is there for all that follow. Nothing but time
-//! depends on what is kept: sums are the same to the last bit.
+//! What fresh memory costs is measured as it is taken. Nothing but time depends on what is kept: sums are the
+//! same to the last bit.
 
 use crate::data::Samples;
 use crate::simd::{slab, threads};
 
 /// Nanoseconds of one thread for a value of a Gaussian without features, and for each feature: dense, and
 /// sparse, where products are scattered.
-const VALUE: f64 = 0.6;
+const VALUE: f64 = 0.45;
 const FEATURE: f64 = 0.022;
 const SPARSE_FEATURE: f64 = 0.2;
 /// For reading a byte of a row.
@@ -43,8 +42,6 @@ pub(super) struct Worth {
     gathered: bool,
     /// How often a row must have been computed to be kept.
     needed: f32,
-    /// Nanoseconds spent on rows that had been computed before.
-    again: f64,
 }
 
 impl Worth {
@@ -56,7 +53,6 @@ impl Worth {
             bytes,
             gathered,
             needed: 0.0,
-            again: 0.0,
         }
     }
 
@@ -76,19 +72,11 @@ impl Worth {
         fresh * (self.bytes * threads::width().min(TOGETHER)) as f64 + HELD
     }
 
-    /// Takes fresh memory for a row of so many values on account, if that is enough.
-    pub fn buys(&self, values: usize, fresh: f64) -> bool {
-        slab::spend((values * self.bytes) as f64 * fresh)
-    }
-
     /// Counts the computation of so many values of a row, to which a slot of whole length is given if it
     /// is kept. Tells whether it is to be kept from now on.
     pub fn count(&mut self, variable: u32, values: usize) -> bool {
         let part = values as f32 / self.computed.len() as f32;
         let computed = &mut self.computed[variable as usize];
-        if *computed > 0.0 {
-            self.again += values as f64 * self.saved;
-        }
         *computed += part;
         *computed >= self.needed
     }
@@ -106,12 +94,6 @@ fn saved(samples: &Samples, bytes: usize) -> f64 {
 /// Tells whether one read of a row pays for the copy that is read, in memory that may be fresh.
 pub(super) fn is_worth_a_copy(samples: &Samples, bytes: usize) -> bool {
     slab::USUAL_COST * bytes as f64 <= saved(samples, bytes)
-}
-
-impl Drop for Worth {
-    fn drop(&mut self) {
-        slab::save(self.again);
-    }
 }
 
 #[cfg(test)]

@@ -59,12 +59,19 @@ impl Doubt {
             (true, false) => Some(&changed),
             (false, _) => Some(&traffic.moved),
         };
-        if let Some(factors) = values {
-            let bounds = task.matrix.errors(factors, rows.roundoff());
-            errors
-                .iter_mut()
-                .zip(bounds)
-                .for_each(|(e, bound)| *e += bound);
+        match values {
+            Some(factors) => {
+                let bounds = task.matrix.errors(factors, rows.roundoff());
+                errors
+                    .iter_mut()
+                    .zip(bounds)
+                    .for_each(|(e, bound)| *e += bound);
+            }
+            // An exact gradient has their rounding in it, too.
+            None => {
+                let least = rounding(task, beta);
+                errors.iter_mut().for_each(|e| *e = e.max(least));
+            }
         }
         let sums = self.running_sums(task, traffic);
         errors

@@ -31,10 +31,17 @@ impl<T: Real> Buffer<T> {
         *self = Buffer::default();
         match length.saturating_mul(size_of::<T>()) < LARGE {
             true => self.small = memory::zeros(length, what)?,
-            false => self.large = Some(Pieces::default().take(length, what)?),
+            false => self.large = Some(large(length, what)?),
         }
         Ok(())
     }
+}
+
+/// Asks for more than is needed: what nobody touches costs nothing, and a buffer that grows a little from
+/// time to time would be in fresh memory each time.
+fn large<T: Real>(length: usize, what: &'static str) -> Result<Piece<T>> {
+    let roomy = Pieces::default().take(length.saturating_add(length / 2), what);
+    roomy.or_else(|_| Pieces::default().take(length, what))
 }
 
 impl<T: Real> Deref for Buffer<T> {
@@ -71,7 +78,8 @@ mod tests {
     fn it_grows_from_the_heap_into_a_slab_and_does_not_shrink() {
         let mut buffer = Buffer::<f64>::default();
         assert!(buffer.is_empty());
-        for (length, expected) in [(10, 10), (3, 10), (LARGE / 8, LARGE / 8), (20, LARGE / 8)] {
+        let (many, room) = (LARGE / 8, LARGE / 8 / 2 * 3);
+        for (length, expected) in [(10, 10), (3, 10), (many, room), (20, room), (room, room)] {
             buffer.reserve(length, "a test").expect("memory");
             assert_eq!(buffer.len(), expected);
             buffer.fill(1.0);

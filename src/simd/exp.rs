@@ -9,6 +9,11 @@
 //! a polynomial: in f32 Cephes', in f64 1 + r + r^2 q(r) with q of degree 9 by Remez' algorithm, whose
 //! own error is 8e-18.
 //!
+//! Kernels that are an exponential of a multiple of something take a power of two of another multiple of
+//! it, which costs two thirds: r = x - n is exact, there is nothing to split, and n goes straight into the
+//! exponent of 2^r = 1 + r q(r), with q by Remez' algorithm of degree 5 in f32 and 10 in f64, whose own
+//! errors are 2e-9 and 4e-18. 2^0 is 1.
+//!
 //! Error bound, tested below against the standard library: at most 2 units in the last place; results
 //! below 1e-30 in f32, and subnormal ones in f64, are 0; arguments above the largest finite
 //! result are clamped to it. NaN is not handled: kernel values come from finite data.
@@ -88,6 +93,49 @@ pub(super) fn exp_f64<const FMA: bool>(x: f64) -> f64 {
     if x < UNDERFLOW { 0.0 } else { exp_r * power }
 }
 
+/// 2^x in f32, for x of at most 0.
+#[inline(always)]
+pub(super) fn power_f32<const FMA: bool>(x: f32) -> f32 {
+    const ROUND: f32 = 12_582_912.0; // 1.5 * 2^23
+    const UNDERFLOW: f32 = -99.657_84; // the binary logarithm of 1e-30: see above
+    let bounded = if x > UNDERFLOW { x } else { UNDERFLOW };
+    let shifted = bounded + ROUND;
+    let r = bounded - (shifted - ROUND);
+    let mut q = 1.535_336_3e-4f32;
+    q = fused!(q, r, 1.339_887_5e-3);
+    q = fused!(q, r, 9.618_437e-3);
+    q = fused!(q, r, 5.550_332_5e-2);
+    q = fused!(q, r, 2.402_264_8e-1);
+    q = fused!(q, r, 6.931_472e-1);
+    let power_r = fused!(q, r, 1.0);
+    let power = f32::from_bits(power_r.to_bits().wrapping_add(shifted.to_bits() << 23));
+    if x < UNDERFLOW { 0.0 } else { power }
+}
+
+/// 2^x in f64, for x of at most 0.
+#[inline(always)]
+pub(super) fn power_f64<const FMA: bool>(x: f64) -> f64 {
+    const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
+    const UNDERFLOW: f64 = -1022.0; // the smallest normal number
+    let bounded = if x > UNDERFLOW { x } else { UNDERFLOW };
+    let shifted = bounded + ROUND;
+    let r = bounded - (shifted - ROUND);
+    let mut q = 4.434_768_928_626_276e-10f64;
+    q = fused!(q, r, 7.073_783_184_458_316e-9);
+    q = fused!(q, r, 1.017_819_958_644_790_9e-7);
+    q = fused!(q, r, 1.321_543_528_268_066_3e-6);
+    q = fused!(q, r, 1.525_273_349_309_594e-5);
+    q = fused!(q, r, 1.540_353_045_711_136_1e-4);
+    q = fused!(q, r, 1.333_355_814_677_464_9e-3);
+    q = fused!(q, r, 9.618_129_107_594_12e-3);
+    q = fused!(q, r, 5.550_410_866_482_008e-2);
+    q = fused!(q, r, 2.402_265_069_591_013e-1);
+    q = fused!(q, r, 6.931_471_805_599_453e-1);
+    let power_r = fused!(q, r, 1.0);
+    let power = f64::from_bits(power_r.to_bits().wrapping_add(shifted.to_bits() << 52));
+    if x < UNDERFLOW { 0.0 } else { power }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,9 +162,33 @@ mod tests {
         (worst32, worst64)
     }
 
+    fn worst_power<const FMA: bool>() -> (f64, f64) {
+        let (mut worst32, mut worst64) = (0.0f64, 0.0f64);
+        let steps = 2_000_000;
+        for k in 0..=steps {
+            let t = f64::from(k) / f64::from(steps);
+            for x in [-99.65 * t, -t] {
+                let x32 = x as f32;
+                let exact = f64::from(x32).exp2();
+                let error = (f64::from(power_f32::<FMA>(x32)) - exact).abs() / exact;
+                worst32 = worst32.max(error / f64::from(f32::EPSILON));
+            }
+            for x in [-1021.9 * t, -t * t * 20.0] {
+                let exact = x.exp2();
+                let error = (power_f64::<FMA>(x) - exact).abs() / exact;
+                worst64 = worst64.max(error / f64::EPSILON);
+            }
+        }
+        (worst32, worst64)
+    }
+
     #[test]
     fn error_is_within_the_stated_bound() {
-        for (e32, e64) in [worst::<false>(), worst::<true>()] {
+        let powers = [worst_power::<false>(), worst_power::<true>()];
+        for (e32, e64) in [worst::<false>(), worst::<true>()]
+            .into_iter()
+            .chain(powers)
+        {
             assert!(e32 <= ULPS, "f32: {e32} ulps");
             assert!(e64 <= ULPS, "f64: {e64} ulps");
         }
@@ -130,5 +202,14 @@ mod tests {
         assert_eq!(exp_f64::<false>(f64::NEG_INFINITY), 0.0);
         assert!(exp_f32::<false>(1e30).is_finite());
         assert!(exp_f64::<false>(1e30).is_finite());
+        for zero in [0.0, -0.0] {
+            assert_eq!(power_f32::<false>(zero as f32), 1.0);
+            assert_eq!(power_f64::<true>(zero), 1.0);
+        }
+        for far in [-1e30, f64::NEG_INFINITY] {
+            assert_eq!(power_f32::<true>(far as f32), 0.0);
+            assert_eq!(power_f64::<false>(far), 0.0);
+        }
+        assert_eq!(power_f64::<true>(-1022.0), f64::MIN_POSITIVE);
     }
 }

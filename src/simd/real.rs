@@ -1,6 +1,6 @@
 //! Real: the numbers that kernel rows are made of.
 
-use super::exp::{exp_f32, exp_f64};
+use super::exp::{exp_f32, exp_f64, power_f32, power_f64};
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
@@ -67,6 +67,14 @@ pub trait Real:
     /// assert_eq!((-1e4f64).exponential::<false>(), 0.0);
     /// ```
     fn exponential<const FMA: bool>(self) -> Self;
+    /// Two to the power of a number that is at most 0, as precise as the exponential and cheaper.
+    ///
+    /// ```
+    /// # use mercer::simd::Real;
+    /// assert_eq!((-3.0f32).power_of_two::<false>(), 0.125);
+    /// assert_eq!(f64::NEG_INFINITY.power_of_two::<false>(), 0.0);
+    /// ```
+    fn power_of_two<const FMA: bool>(self) -> Self;
     /// Absolute value.
     ///
     /// ```
@@ -113,7 +121,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($type:ty, $exp:path) => {
+    ($type:ty, $exp:path, $power:path) => {
         impl Real for $type {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -140,6 +148,10 @@ macro_rules! real {
                 $exp(self)
             }
             #[inline(always)]
+            fn power_of_two<const FMA: bool>(self) -> Self {
+                $power(self)
+            }
+            #[inline(always)]
             fn absolute(self) -> Self {
                 self.abs()
             }
@@ -154,5 +166,5 @@ macro_rules! real {
         }
     };
 }
-real!(f32, exp_f32::<FMA>);
-real!(f64, exp_f64::<FMA>);
+real!(f32, exp_f32::<FMA>, power_f32::<FMA>);
+real!(f64, exp_f64::<FMA>, power_f64::<FMA>);

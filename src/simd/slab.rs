@@ -21,9 +21,10 @@ pub(crate) const SLAB_BYTES: usize = 32 << 20;
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 /// Small slabs that the heap is expected to have: it is where all else comes from.
 const A_FEW: usize = 16;
-/// Slabs kept at the most, and their bytes: 1 GiB.
-const KEPT: usize = 32;
-pub(crate) const KEPT_BYTES: usize = KEPT * SLAB_BYTES;
+/// Bytes of the slabs that are kept at the most.
+pub(crate) const KEPT_BYTES: usize = 32 * SLAB_BYTES;
+/// A slab that is kept serves who asks for at least this part of it.
+const FITTING: usize = 2;
 /// Nanoseconds of one thread for a byte of fresh memory, as long as nobody has measured: 0.6 to 2.5 were
 /// under a hypervisor.
 pub(crate) const USUAL_COST: f64 = 0.6;
@@ -86,7 +87,7 @@ impl Slab {
                 small: small.map_err(|()| Error::Memory { what, bytes })?,
             });
         }
-        let spare = is_usual(bytes).then(|| spare().pop()).flatten();
+        let spare = take_spare(bytes);
         let reused = spare.is_some();
         let mapped = spare.map_or_else(|| mapped(bytes, what), Ok)?;
         Ok(Slab {
@@ -136,14 +137,21 @@ impl Slab {
 pub(crate) fn reusable(bytes: usize) -> usize {
     match bytes {
         ..=SMALL_BYTES => A_FEW,
-        _ if is_usual(bytes) => spare().len(),
-        _ => 0,
+        _ => spare().iter().filter(|slab| fits(slab, bytes)).count(),
     }
 }
 
-/// Tells whether a slab of this size is taken from the pool.
-fn is_usual(bytes: usize) -> bool {
-    (SMALL_BYTES + 1..=SLAB_BYTES).contains(&bytes)
+/// Tells whether a slab that is kept serves who asks for so many bytes.
+fn fits(slab: &MmapMut, bytes: usize) -> bool {
+    (bytes..=FITTING * bytes.max(SLAB_BYTES)).contains(&slab.len())
+}
+
+/// Takes the smallest slab from the pool that serves.
+fn take_spare(bytes: usize) -> Option<MmapMut> {
+    let mut spare = spare();
+    let sizes = (spare.iter().enumerate()).filter(|(_, slab)| fits(slab, bytes));
+    let (at, _) = sizes.min_by_key(|(_, slab)| slab.len())?;
+    Some(spare.swap_remove(at))
 }
 
 /// Asks the system for pages.
@@ -185,28 +193,6 @@ fn probe(slab: &mut MmapMut, bytes: usize) {
     cost.bytes += (count * PAGE) as f64;
 }
 
-/// Nanoseconds on account for fresh memory.
-static ACCOUNT: PerProcess<Mutex<f64>> = PerProcess::new();
-
-/// Puts nanoseconds that fresh memory would have spared on account, no more than all that is kept costs.
-pub(crate) fn save(nanoseconds: f64) {
-    if nanoseconds > 0.0 {
-        let most = fresh_cost() * KEPT_BYTES as f64;
-        let mut account = locked(ACCOUNT.get());
-        *account = (*account + nanoseconds).min(most);
-    }
-}
-
-/// Takes nanoseconds from the account, if there are so many.
-pub(crate) fn spend(nanoseconds: f64) -> bool {
-    let mut account = locked(ACCOUNT.get());
-    let enough = *account >= nanoseconds;
-    if enough {
-        *account -= nanoseconds;
-    }
-    enough
-}
-
 /// Returns the nanoseconds of one thread for a byte of fresh memory, as they were in this process.
 pub(crate) fn fresh_cost() -> f64 {
     let cost = locked(COST.get());
@@ -219,10 +205,11 @@ pub(crate) fn fresh_cost() -> f64 {
 #[cfg(target_os = "linux")]
 impl Drop for Slab {
     fn drop(&mut self) {
-        let Some(slab) = self.mapped.take().filter(|slab| slab.len() == SLAB_BYTES) else {
+        let Some(slab) = self.mapped.take() else {
             return;
         };
-        if spare().len() >= KEPT {
+        let kept: usize = spare().iter().map(|slab| slab.len()).sum();
+        if slab.len() < SLAB_BYTES || kept + slab.len() > KEPT_BYTES {
             return;
         }
         // SAFETY: the mapping is private, anonymous and owned by this value alone. The system may

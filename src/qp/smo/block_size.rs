@@ -15,7 +15,7 @@ const ONE_BLOCK: usize = 512;
 /// bounds for a face: they want few, large blocks, because each costs a pass over all its rows.
 const SLOW: usize = 2048;
 /// Variables of a block that is solved by faces, at the least and at the most.
-const FACES: (usize, usize) = (1024, 6000);
+const FACES: (usize, usize) = (512, 6000);
 /// Variables of a block where all rows are at hand, at the least and, while pair steps will do, at the
 /// most; in between, a quarter more than want to move.
 const AT_HAND: (usize, usize) = (128, 512);
