@@ -130,7 +130,7 @@ pub(super) fn power_f64<const FMA: bool>(x: f64) -> f64 {
     q = fused!(q, r, 9.618_129_107_594_12e-3);
     q = fused!(q, r, 5.550_410_866_482_008e-2);
     q = fused!(q, r, 2.402_265_069_591_013e-1);
-    q = fused!(q, r, 6.931_471_805_599_453e-1);
+    q = fused!(q, r, std::f64::consts::LN_2); // so it comes out, too
     let power_r = fused!(q, r, 1.0);
     let power = f64::from_bits(power_r.to_bits().wrapping_add(shifted.to_bits() << 52));
     if x < UNDERFLOW { 0.0 } else { power }
