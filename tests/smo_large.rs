@@ -108,6 +108,24 @@ fn settings_do_not_change_a_hard_problem() {
     all_settings_agree(&Problem::new(3000, 10, Kernel::rbf(0.1), 100.0), 1e-3);
 }
 
+/// With shrinking it begins with a sample.
+#[test]
+fn settings_do_not_change_a_problem_of_many_rows() {
+    all_settings_agree(&Problem::new(5000, 10, Kernel::rbf(0.1), 1.0), 1e-3);
+}
+
+/// While a sample is solved rows are short: 1.97 n nSV are computed in all, and 2.15 without it.
+#[test]
+fn a_sample_saves_kernel_values() {
+    let problem = Problem::apart(3.0, 12_000, 5, Kernel::rbf(0.2), 1.0);
+    let smo = Smo::new().cache_bytes(TWO_ROWS);
+    let solution = problem.solve(&smo);
+    problem.check(&smo, &solution);
+    let support = solution.beta.iter().filter(|&&beta| beta != 0.0).count();
+    let share = solution.report.kernel_evaluations as f64 / (12_000 * support) as f64;
+    assert!(share < 2.06, "{share:.2} n nSV kernel values");
+}
+
 #[test]
 fn settings_do_not_change_a_tight_solution() {
     all_settings_agree(&Problem::new(1000, 5, Kernel::rbf(0.2), 10.0), 1e-6);

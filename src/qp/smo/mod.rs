@@ -10,7 +10,7 @@
 //! Only the rows that are needed in steps 3 and 4 are ever computed.
 //!
 //! Variables stuck at a bound leave the active set ([`Shrinking`]); before convergence is declared
-//! their gradient is rebuilt and they are checked.
+//! their gradient is rebuilt and they are checked. Large problems begin with a sample ([`Stages`]).
 
 mod block;
 mod block_size;
@@ -19,6 +19,7 @@ mod noise;
 mod path;
 mod settings;
 mod shrink;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod variables;
@@ -45,6 +46,7 @@ use noise::Noise;
 use path::Path;
 pub use settings::Smo;
 use shrink::Shrinking;
+use stages::{Over, Stages};
 use variables::Variables;
 use working_set::WorkingSet;
 
@@ -118,6 +120,7 @@ impl Method for Smo {
             double: Block::default(),
             noise: Noise::default(),
             shrinking: Shrinking::new(self.shrinking && matrix.len() > TINY, matrix.len()),
+            stages: Stages::default(),
             iterations: state.iterations,
             phases: state.phases,
             patience: match state.handed_over {
@@ -149,6 +152,7 @@ struct Blocks<'a, 'm, T> {
     double: Block<f64>,
     noise: Noise,
     shrinking: Shrinking,
+    stages: Stages,
     iterations: u64,
     phases: Phases,
     /// Steps after which to hand over to the interior-point method, if that is still to have its turn.
@@ -166,6 +170,7 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
         let mut single = size_of::<T>() == 4;
         let mut polish = matrix.len() <= TINY && !self.settings.rough;
         self.shrinking.restart();
+        self.begin_with_sample();
         loop {
             let watch = Stopwatch::beside(self.phases.kernel);
             let thresholds = self.variables.thresholds();
@@ -174,6 +179,10 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
                 let at = self.coordinates();
                 self.task.problem.point(&at.beta, &at.gradient)
             });
+            if let Some(over) = self.stages.end(gap, self.iterations) {
+                self.widen(over, &thresholds)?;
+                continue;
+            }
             if gap <= tolerance {
                 if polish && gap > 0.0 {
                     polish = false;
@@ -204,6 +213,8 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
                 match (inner == Inner::Single, size_of::<T>()) {
                     (true, _) => single = false,
                     (false, 4) => return Ok(Outcome::TooNoisy),
+                    // Of what was set aside nothing is known.
+                    (false, _) if !self.variables.shrunk.is_empty() => self.unshrink()?,
                     (false, _) => return Ok(Outcome::Converged),
                 }
             }
@@ -427,14 +438,61 @@ impl<T: Precision> Blocks<'_, '_, T> {
             _ => USUALLY_HELD / (self.variables.len() * size_of::<T>()),
         };
         if self.shrinking.pays(gone, places.len(), most) {
-            let beta = self.variables.beta_by_variable(self.rows.order());
-            self.variables.shrink(&places, kept, beta);
-            self.rows.reorder(&places);
+            self.set_aside(&places, kept);
         }
     }
 
-    /// Rebuilds the gradient of what was set aside and makes everything active again.
+    /// Sets all but a sample of the variables aside at the beginning, where that pays.
+    fn begin_with_sample(&mut self) {
+        let at_zero = (self.variables.coordinates.beta.iter()).all(|beta| *beta == 0.0);
+        let suits = self.shrinking.is_enabled() && at_zero && self.patience.is_none();
+        // Rows that are there cost nothing, and indefinite kernels go LIBSVM's way.
+        let others = self.rows.is_stored() || self.rows.is_shared();
+        if !suits || others || self.task.matrix.may_be_indefinite() {
+            return;
+        }
+        let gap = self.variables.thresholds().gap();
+        let shares = Stages::shares(self.variables.len());
+        for &share in shares {
+            let (places, kept) = stages::sample(&self.variables, self.rows.order(), share);
+            self.set_aside(&places, kept);
+        }
+        self.stages = Stages::new(shares.len(), self.variables.active, gap);
+    }
+
+    /// Lets the next stage join, and sets aside what is far from the thresholds of the last one.
+    fn widen(&mut self, over: Over, thresholds: &Thresholds) -> Polled<()> {
+        let left = match over {
+            Over::Joins(left) => left,
+            Over::Examination | Over::Hard => 0,
+        };
+        if self.variables.shrunk.len() > left {
+            self.rebuild(left)?;
+        }
+        if over != Over::Hard {
+            let around = self.stages.around(thresholds);
+            let (places, kept) = self.variables.shrinking_order(&around);
+            self.set_aside(&places, kept);
+        }
+        self.stages.begin(self.iterations, self.variables.active);
+        Ok(())
+    }
+
+    /// Puts the active variables in a new order and keeps the first of them active.
+    fn set_aside(&mut self, places: &[u32], kept: usize) {
+        let beta = self.variables.beta_by_variable(self.rows.order());
+        self.variables.shrink(places, kept, beta);
+        self.rows.reorder(places);
+    }
+
+    /// Makes everything active again.
     fn unshrink(&mut self) -> Polled<()> {
+        self.rebuild(0)
+    }
+
+    /// Rebuilds the gradient of what was set aside, but for the first so many parts, and makes it active
+    /// again.
+    fn rebuild(&mut self, first: usize) -> Polled<()> {
         let control = self.task.control;
         let now = self.variables.beta_by_variable(self.rows.order());
         let Variables {
@@ -442,7 +500,7 @@ impl<T: Precision> Blocks<'_, '_, T> {
             shrunk,
             ..
         } = &mut self.variables;
-        for part in shrunk.iter_mut() {
+        for part in &mut shrunk[first..] {
             let changes = changes(&now, part.beta.iter().copied());
             let start = part.positions.start;
             let gradient = &mut coordinates.gradient[part.positions.clone()];
@@ -452,8 +510,9 @@ impl<T: Precision> Blocks<'_, '_, T> {
             // Should a later part be halted, this one is up to date.
             part.beta.copy_from_slice(&now);
         }
-        shrunk.clear();
-        self.variables.active = self.variables.len();
+        let end = shrunk[first].positions.end;
+        shrunk.truncate(first);
+        self.variables.active = end;
         self.shrinking.restart();
         Ok(())
     }

@@ -34,6 +34,10 @@ impl Shrinking {
         }
     }
 
+    pub fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
     /// Begins to wait anew.
     pub fn restart(&mut self) {
         self.wait = INTERVAL;
