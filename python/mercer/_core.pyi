@@ -595,7 +595,11 @@ def winners(
     """Find the class of each row from the values of all machines."""
 
 def calibrate(
-    values: NDArray[np.float64], labels: _Indices, n_classes: int, multiclass: _Multiclass
+    values: NDArray[np.float64],
+    labels: _Indices,
+    n_classes: int,
+    multiclass: _Multiclass,
+    n_threads: int,
 ) -> list[NDArray[np.float64]]:
     """Fit 1 / (1 + exp(a f + b)) to the values f of each machine; return all a and all b."""
 

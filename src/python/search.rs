@@ -5,7 +5,7 @@ use super::expansion::{check_tree, multiclass_of};
 use super::fit::{PyFit, Trained};
 use super::formulation::PyFormulation;
 use super::kernel::PyKernel;
-use super::run::{self, Watch};
+use super::run::{self, Scale, Watch};
 use super::samples::PySamples;
 use super::settings::PySettings;
 use crate::error::{Error, Result};
@@ -272,11 +272,20 @@ pub(super) fn calibrate<'py>(
     labels: &Bound<PyAny>,
     n_classes: usize,
     multiclass: &Bound<PyAny>,
+    n_threads: usize,
 ) -> PyResult<[Bound<'py, PyArray1<f64>>; 2]> {
     let multiclass = calibrated(multiclass)?;
     check_columns(values.shape()[1], multiclass.machines(n_classes))?;
     let labels = classes_of("y", labels, values.shape()[0], n_classes)?;
-    let calibration = Calibration::fit(values.as_array(), &labels, n_classes, multiclass);
+    let scale = Scale {
+        n_threads,
+        rows: labels.len(),
+        work: Calibration::work(values.len()),
+    };
+    let values = values.as_array();
+    let calibration = run::interruptible(py, scale, None, |_| {
+        Calibration::fit(values, &labels, n_classes, multiclass)
+    })?;
     let slopes: Vec<f64> = calibration.sigmoids.iter().map(|s| s.a).collect();
     let constants: Vec<f64> = calibration.sigmoids.iter().map(|s| s.b).collect();
     run::objects(|| [slopes.into_pyarray(py), constants.into_pyarray(py)])

@@ -278,7 +278,8 @@ struct Ladder<'a, 'm> {
     exact: bool,
     /// Whether the gradient has ever had the part of the kernel.
     complete: bool,
-    /// How wrong the gradient of the run may be, and how wrong that of the state is at the most.
+    /// How wrong the gradient of the run may be, and how wrong that of the state is at the most (zero where
+    /// the gap is believed).
     doubt: Doubt,
     errors: Vec<f64>,
     /// Runs that were begun again in vain.
@@ -382,7 +383,10 @@ impl<'a, 'm> Ladder<'a, 'm> {
                 let outcome = self.advance(&mut *run);
                 (self.state, rows) = run.end();
                 let beta = &self.state.coordinates.beta;
-                self.errors = self.doubt.at(self.task, beta, &rows);
+                self.errors = match self.rough {
+                    true => vec![0.0; beta.len()],
+                    false => self.doubt.at(self.task, beta, &rows),
+                };
                 outcome
             }
         };
@@ -558,7 +562,7 @@ impl<'a, 'm> Ladder<'a, 'm> {
         };
         // Of variables that were set aside the gradient is not known.
         let known = self.complete && state.stale.is_empty();
-        let duality_gap = match known {
+        let duality_gap = match known && !self.rough {
             true => point.duality_gap(),
             false => f64::INFINITY,
         };

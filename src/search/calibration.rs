@@ -7,7 +7,11 @@
 use super::coupling::{agree, couple};
 use super::sigmoid::Sigmoid;
 use crate::model::{Multiclass, pairs};
+use crate::simd::parallel;
 use ndarray::{Array2, ArrayView2, Axis, Zip};
+
+/// Multiplications for each value of a sigmoid, roughly.
+const STEPS: usize = 50;
 
 /// How values become probabilities.
 ///
@@ -31,6 +35,11 @@ pub struct Calibration {
 }
 
 impl Calibration {
+    /// Returns the multiplications behind the sigmoids of so many values, roughly.
+    pub(crate) fn work(values: usize) -> usize {
+        STEPS * values
+    }
+
     /// Fits sigmoids to the values of held-out rows, shape (rows, machines), of these classes.
     ///
     /// ```
@@ -55,27 +64,29 @@ impl Calibration {
             "a column per machine"
         );
         assert_eq!(values.nrows(), labels.len(), "a label per row");
-        let sigmoid = |column: usize, own: &dyn Fn(usize) -> Option<bool>| {
+        assert!(multiclass.has_calibration(), "machines of pairs or classes");
+        // The class for which each machine is positive, and the only other one it knows, if it is one.
+        let sides: Vec<(usize, Option<usize>)> =
+            match (classes, multiclass != Multiclass::OneVsRest) {
+                (2, _) => vec![(1, None)],
+                (_, true) => pairs(classes).map(|(i, j)| (i, Some(j))).collect(),
+                (_, false) => (0..classes).map(|class| (class, None)).collect(),
+            };
+        let fit = |column: usize| {
+            let (own, other) = sides[column];
+            let known = |label: usize| label == own || other.is_none_or(|other| label == other);
             let rows = values.column(column).into_iter().zip(labels);
-            let rows = rows.filter_map(|(&value, &label)| Some((value, own(label)?)));
-            let (values, positive): (Vec<f64>, Vec<bool>) = rows.unzip();
+            let rows = rows.filter(|&(_, &label)| known(label));
+            let (values, positive): (Vec<f64>, Vec<bool>) =
+                rows.map(|(&value, &label)| (value, label == own)).unzip();
             Sigmoid::fit(&values, &positive)
         };
-        assert!(multiclass.has_calibration(), "machines of pairs or classes");
-        let of_pairs = multiclass != Multiclass::OneVsRest;
-        let sigmoids = match classes {
-            2 => vec![sigmoid(0, &|label| Some(label == 1))],
-            _ if of_pairs => (pairs(classes).enumerate())
-                .map(|(machine, (i, j))| {
-                    sigmoid(machine, &|label| {
-                        (label == i || label == j).then_some(label == i)
-                    })
-                })
-                .collect(),
-            _ => (0..classes)
-                .map(|class| sigmoid(class, &|label| Some(label == class)))
-                .collect(),
-        };
+        let mut sigmoids = vec![Sigmoid { a: 0.0, b: 0.0 }; sides.len()];
+        let parts = sigmoids.iter_mut().enumerate().collect();
+        let work = Self::work(values.len());
+        parallel::for_each(parts, work, |_: &mut (), (column, sigmoid)| {
+            *sigmoid = fit(column);
+        });
         Calibration {
             sigmoids,
             classes,

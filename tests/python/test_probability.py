@@ -48,7 +48,7 @@ def test_a_sigmoid_is_the_one_that_regression_finds():
     random = np.random.RandomState(0)
     labels = (random.rand(400) < 0.3).astype(np.int64)
     values = random.randn(400) + 1.5 * labels
-    (a,), (b,) = _core.calibrate(values[:, np.newaxis], labels, 2, "ovo")
+    (a,), (b,) = _core.calibrate(values[:, np.newaxis], labels, 2, "ovo", 1)
     plus, minus = labels.sum(), (1 - labels).sum()
     target = np.where(labels == 1, (plus + 1) / (plus + 2), 1 / (minus + 2))
     X = np.r_[values, values][:, np.newaxis]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mercer import _core
+from mercer._threads import thread_count
 from mercer.svm._shared import FitLike, Request
 from mercer.svm._sources import source_of
 
@@ -63,6 +64,9 @@ class Calibrating:
                 "possible: lower nu, or give more rows of each class"
             )
         rows = np.concatenate(parts)
-        slopes, constants = _core.calibrate(values[rows], labels[rows], n_classes, multiclass)
+        n_threads = thread_count(request.machine.n_jobs)
+        slopes, constants = _core.calibrate(
+            values[rows], labels[rows], n_classes, multiclass, n_threads
+        )
         self.sigmoids = slopes, constants
         return whole.fit
