@@ -2,7 +2,7 @@
 
 use super::exact_sum::exact_sum;
 use super::problem::DualProblem;
-use crate::simd::Real;
+use crate::simd::{Isa, Real, dispatch};
 
 /// What is left of a coefficient below this share of it is the rounding of sums and differences.
 pub(super) const ROUNDING: f64 = 4.0 * f64::EPSILON;
@@ -73,6 +73,22 @@ impl Coordinates {
             upper: problem.upper.clone(),
             absolute: problem.absolute.clone(),
         }
+    }
+
+    /// Returns the largest descent of the variables that may grow and the smallest of those that may
+    /// shrink; infinite where there is none.
+    pub fn extremes(&self) -> (f64, f64) {
+        let Coordinates {
+            beta,
+            gradient,
+            lower,
+            upper,
+            absolute,
+        } = self;
+        extremes(
+            Isa::detect(),
+            [beta, gradient, lower, upper, absolute].map(Vec::as_slice),
+        )
     }
 
     /// Returns what is at the given places, in their order.
@@ -220,6 +236,75 @@ pub(super) struct Point {
     pub absolute: f64,
 }
 
+dispatch! {
+    /// Returns the extremes of coefficients, gradients, bounds and factors of the absolute value.
+    fn extremes<T: Real>(coordinates: [&[T]; 5]) -> (T, T) = extremes_body
+}
+
+/// Numbers compared side by side.
+const LANES: usize = 8;
+
+/// [`Point::up`] and [`Point::down`] of all, as arithmetic without branches.
+#[inline(always)]
+fn extremes_body<T: Real, const FMA: bool>(coordinates: [&[T]; 5]) -> (T, T) {
+    let (mut most, mut least) = ([-T::INFINITY; LANES], [T::INFINITY; LANES]);
+    let [beta, gradient, lower, upper, absolute] = coordinates.map(|v| v.as_chunks::<LANES>());
+    for at in 0..beta.0.len() {
+        let (gradient, absolute) = (&gradient.0[at], &absolute.0[at]);
+        let bounds = (&lower.0[at], &upper.0[at]);
+        include(
+            &beta.0[at],
+            gradient,
+            bounds,
+            absolute,
+            &mut most,
+            &mut least,
+        );
+    }
+    // What is missing may not move.
+    let [beta, gradient, lower, upper, absolute] =
+        [beta.1, gradient.1, lower.1, upper.1, absolute.1].map(padded);
+    let bounds = (&lower, &upper);
+    include(&beta, &gradient, bounds, &absolute, &mut most, &mut least);
+    let larger = |a: T, b: T| a.larger(b);
+    let smaller = |a: T, b: T| a.smaller(b);
+    let most = most.into_iter().fold(-T::INFINITY, larger);
+    (most, least.into_iter().fold(T::INFINITY, smaller))
+}
+
+/// Not a closure, which would be compiled without the instructions of the loop around it.
+#[inline(always)]
+fn include<T: Real>(
+    beta: &[T; LANES],
+    gradient: &[T; LANES],
+    (lower, upper): (&[T; LANES], &[T; LANES]),
+    absolute: &[T; LANES],
+    most: &mut [T; LANES],
+    least: &mut [T; LANES],
+) {
+    for lane in 0..LANES {
+        let (beta, slope) = (beta[lane], absolute[lane]);
+        let grow = if beta >= T::ZERO { -slope } else { slope };
+        let shrink = if beta > T::ZERO { -slope } else { slope };
+        let (up, down) = (grow - gradient[lane], shrink - gradient[lane]);
+        let up = if beta < upper[lane] { up } else { -T::INFINITY };
+        let down = if beta > lower[lane] {
+            down
+        } else {
+            T::INFINITY
+        };
+        most[lane] = up.larger(most[lane]);
+        least[lane] = down.smaller(least[lane]);
+    }
+}
+
+/// Fills the lanes up with zeros.
+fn padded<T: Real>(values: &[T]) -> [T; LANES] {
+    let mut lanes = [T::ZERO; LANES];
+    lanes[..values.len()].copy_from_slice(values);
+    lanes
+}
+
 impl Point {
     pub fn may_grow(&self) -> bool {
         self.beta < self.upper
@@ -302,6 +387,32 @@ impl Point {
 mod tests {
     use super::*;
     use crate::qp::problem::Constraint;
+
+    /// The extremes of any number of variables are those of their points one by one.
+    #[test]
+    fn extremes_are_those_of_the_points() {
+        let value = |i: usize, step: f64| (i as f64 * step).sin();
+        for n in [0, 1, 7, 8, 9, 40, 103] {
+            for absolute in [0.0, 0.25] {
+                let beta = |i: usize| [0.0, -1.0, 1.0, value(i, 0.7)][i % 4];
+                let at = Coordinates {
+                    beta: (0..n).map(beta).collect(),
+                    gradient: (0..n).map(|i| value(i, 1.3)).collect(),
+                    lower: vec![-1.0; n],
+                    upper: vec![1.0; n],
+                    absolute: vec![absolute; n],
+                };
+                let points = || (0..n).map(|i| at.point(i));
+                let up = points().filter(Point::may_grow).map(|p| p.up());
+                let down = points().filter(Point::may_shrink).map(|p| p.down());
+                let expected = (
+                    up.fold(f64::NEG_INFINITY, f64::max),
+                    down.fold(f64::INFINITY, f64::min),
+                );
+                assert_eq!(at.extremes(), expected, "{n} variables");
+            }
+        }
+    }
 
     /// Coefficients between -1 and 1, the sum of which should be 0.
     fn settled(beta: &[f64], absolute: f64) -> Vec<f64> {

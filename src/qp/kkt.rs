@@ -49,8 +49,13 @@ impl Thresholds {
     /// Returns the thresholds of coordinates in the order of variables.
     pub(super) fn at(coordinates: &Coordinates, constraint: &Constraint) -> Self {
         let mut thresholds = Thresholds::empty();
-        for i in 0..coordinates.len() {
-            thresholds.include(constraint.group(i), coordinates.point(i));
+        if constraint.groups() == 1 {
+            let (m, big_m) = coordinates.extremes();
+            thresholds.include_extremes(0, m, big_m);
+        } else {
+            for i in 0..coordinates.len() {
+                thresholds.include(constraint.group(i), coordinates.point(i));
+            }
         }
         if let Some(descent) = absorbed(coordinates, constraint) {
             thresholds.include_value(0, descent);
@@ -180,9 +185,8 @@ pub(super) fn intercepts(coordinates: &Coordinates, constraint: &Constraint) -> 
             free[group] += 1;
         }
     }
-    let thresholds = Thresholds::at(coordinates, constraint);
     let intercept = |group: usize| match free[group] {
-        0 => thresholds.middle(group),
+        0 => Thresholds::at(coordinates, constraint).middle(group),
         count => sum[group] / count as f64,
     };
     match constraint.groups() {
