@@ -278,8 +278,7 @@ struct Ladder<'a, 'm> {
     exact: bool,
     /// Whether the gradient has ever had the part of the kernel.
     complete: bool,
-    /// How wrong the gradient of the run may be, and how wrong that of the state is at the most (zero where
-    /// the gap is believed).
+    /// How wrong the gradient of the run may be, and that of the state; nothing is where the gap is believed.
     doubt: Doubt,
     errors: Vec<f64>,
     /// Runs that were begun again in vain.
