@@ -40,7 +40,9 @@ def test_two_classes(stored, C):
     assert linear.report_.status == "converged"
     np.testing.assert_allclose(linear.report_.objective, rows.report_.objective, rtol=1e-6)
     np.testing.assert_allclose(linear.decision_function(X), rows.decision_function(X), atol=1e-3)
-    assert linear.report_.kernel_evaluations < rows.report_.kernel_evaluations / 2
+    # No row is computed, and each support vector would need one; blocks need the same values.
+    spared = rows.report_.kernel_evaluations - linear.report_.kernel_evaluations
+    assert spared > X.shape[0] * len(rows.support_)
 
 
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr", "dag"])

@@ -156,7 +156,7 @@ def error_estimates(
     span                 0.1709  bound
     span_same_support    0.0940  estimate
     xi_alpha             0.1823  bound
-    radius_margin       13.1837  bound
+    radius_margin       13.1839  bound
     >>> round(leave_one_out(model, X, y).error, 4)
     0.0883
     """
