@@ -11,6 +11,9 @@ use std::ops::{Deref, DerefMut};
 /// Bytes from which a buffer lives in a slab: a few huge pages.
 const LARGE: usize = 4 << 20;
 
+/// How many times as much as is needed a large buffer asks for: a matrix of twice as many rows.
+const ROOM: usize = 4;
+
 /// So many numbers as were last asked for, or more.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer<T> {
@@ -40,7 +43,7 @@ impl<T: Real> Buffer<T> {
 /// Asks for more than is needed: what nobody touches costs nothing, and a buffer that grows a little from
 /// time to time would be in fresh memory each time.
 fn large<T: Real>(length: usize, what: &'static str) -> Result<Piece<T>> {
-    let roomy = Pieces::default().take(length.saturating_add(length / 2), what);
+    let roomy = Pieces::default().take(length.saturating_mul(ROOM), what);
     roomy.or_else(|_| Pieces::default().take(length, what))
 }
 
@@ -78,7 +81,7 @@ mod tests {
     fn it_grows_from_the_heap_into_a_slab_and_does_not_shrink() {
         let mut buffer = Buffer::<f64>::default();
         assert!(buffer.is_empty());
-        let (many, room) = (LARGE / 8, LARGE / 8 / 2 * 3);
+        let (many, room) = (LARGE / 8, ROOM * LARGE / 8);
         for (length, expected) in [(10, 10), (3, 10), (many, room), (20, room), (room, room)] {
             buffer.reserve(length, "a test").expect("memory");
             assert_eq!(buffer.len(), expected);

@@ -109,6 +109,12 @@ impl BlockSize {
         }
     }
 
+    /// Forgets that pair steps were slow: of variables that have just joined they have to find out first
+    /// which ones are free, or a face would be of all of them.
+    pub fn forget(&mut self) {
+        self.slow = false;
+    }
+
     /// Grows after a block that took so many steps.
     pub fn grow(&mut self, steps: u64) {
         self.slow |= steps >= self.cap();

@@ -181,6 +181,7 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
             });
             if let Some(over) = self.stages.end(gap, self.iterations) {
                 self.widen(over, &thresholds)?;
+                size.forget();
                 continue;
             }
             if gap <= tolerance {
@@ -213,7 +214,6 @@ impl<'m, T: Precision> Run<'m, T> for Blocks<'_, 'm, T> {
                 match (inner == Inner::Single, size_of::<T>()) {
                     (true, _) => single = false,
                     (false, 4) => return Ok(Outcome::TooNoisy),
-                    // Of what was set aside nothing is known.
                     (false, _) if !self.variables.shrunk.is_empty() => self.unshrink()?,
                     (false, _) => return Ok(Outcome::Converged),
                 }
@@ -448,7 +448,10 @@ impl<T: Precision> Blocks<'_, '_, T> {
         let suits = self.shrinking.is_enabled() && at_zero && self.patience.is_none();
         // Rows that are there cost nothing, and indefinite kernels go LIBSVM's way.
         let others = self.rows.is_stored() || self.rows.is_shared();
-        if !suits || others || self.task.matrix.may_be_indefinite() {
+        let DualProblem { lower, upper, .. } = self.task.problem;
+        let cost = largest_size(lower).max(largest_size(upper));
+        let hard = cost * largest_size(&self.variables.diagonal) > stages::HARD;
+        if !suits || others || hard || self.task.matrix.may_be_indefinite() {
             return;
         }
         let gap = self.variables.thresholds().gap();

@@ -19,6 +19,9 @@ const SHARES: [u32; 2] = [4, 16];
 /// The gap at which a stage is over, and the distance from its thresholds at which variables are far, as a
 /// share of the gap at zero.
 const NEAR: f64 = 0.1;
+/// The cost, times the largest k(x, x), beyond which a sample tells little: its solution has so large
+/// coefficients that most of what joins violates optimality, and blocks of all of it take much memory.
+pub(super) const HARD: f64 = 50.0;
 /// Steps for each variable of a stage after which the problem is too hard for stages.
 const STEPS: u64 = 2;
 
