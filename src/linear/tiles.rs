@@ -7,14 +7,12 @@ use super::matrix::{Matrix, Part, WHAT};
 use super::sweep::{RowWise, Sweep};
 use crate::data::Samples;
 use crate::error::{Polled, Stop, poll};
-use crate::simd::{Isa, Real, dispatch, memory, parallel};
+use crate::simd::{Isa, Real, WIDE as LANES, added_up, dispatch, memory, parallel};
 
 /// Rows of a tile: what belongs to them stays in the first-level cache.
 pub(super) const TILE: usize = 256;
 /// Features up to which rows are packed so, the constant among them.
 pub(super) const MOST_COLUMNS: usize = 64;
-/// Rows that are handled together.
-const LANES: usize = 16;
 /// Products of columns that are added up together.
 const TOGETHER: usize = 4;
 
@@ -154,16 +152,7 @@ fn products<T: Real, const FMA: bool, const N: usize>(
             }
         }
     }
-    sums.map(|mut lanes| {
-        let mut width = LANES / 2;
-        while width > 0 {
-            for lane in 0..width {
-                lanes[lane] += lanes[lane + width];
-            }
-            width /= 2;
-        }
-        lanes[0]
-    })
+    std::array::from_fn(|n| added_up(&sums[n]))
 }
 
 dispatch! {
@@ -176,8 +165,9 @@ fn tile_gram_body<T: Real, const FMA: bool>(tile: &[T], factors: &[f64; TILE], g
     let column = |at: usize| &tile[at * TILE..][..TILE];
     let mut weighted = [0.0; TILE];
     for (at, row) in gram.chunks_exact_mut(width).enumerate() {
-        for ((weighted, factor), value) in weighted.iter_mut().zip(factors).zip(column(at)) {
-            *weighted = factor * value.to_f64();
+        let values = column(at);
+        for k in 0..TILE {
+            weighted[k] = factors[k] * values[k].to_f64();
         }
         let mut other = 0;
         while other + TOGETHER <= at + 1 {

@@ -4,7 +4,7 @@ use super::isa::dispatch;
 use super::{Isa, Real};
 
 /// Numbers of an inner product handled together.
-const WIDE: usize = 16;
+pub(crate) const WIDE: usize = 16;
 /// Terms of each of these added up in T before the sum goes on in f64.
 const TERMS: usize = 32;
 
@@ -28,6 +28,23 @@ fn inner_product_body<T: Real, const FMA: bool>(a: &[T], b: &[T]) -> f64 {
     dots::<T, FMA, 1>(a, [b])[0]
 }
 
+/// Adds up sums that were made side by side, the halves first.
+///
+/// A function of its own, because the compiler would build the loop before it around these last
+/// additions: two numbers at a time, or one.
+#[inline(never)]
+pub(crate) fn added_up<T: Real>(lanes: &[T; WIDE]) -> T {
+    let mut lanes = *lanes;
+    let mut width = WIDE / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] += lanes[lane + width];
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
 #[inline(always)]
 fn dots<T: Real, const FMA: bool, const N: usize>(a: &[T], rows: [&[T]; N]) -> [f64; N] {
     let mut totals = [0.0; N];
@@ -45,15 +62,9 @@ fn dots<T: Real, const FMA: bool, const N: usize>(a: &[T], rows: [&[T]; N]) -> [
             }
         }
         for r in 0..N {
-            let mut lanes = sums[r];
-            let mut width = WIDE / 2;
-            while width > 0 {
-                for lane in 0..width {
-                    lanes[lane] += lanes[lane + width];
-                }
-                width /= 2;
+            if !a.is_empty() {
+                totals[r] += added_up(&sums[r]).to_f64();
             }
-            totals[r] += lanes[0].to_f64();
             for (&a, &value) in rest.iter().zip(chunks[r].1) {
                 totals[r] += (a * value).to_f64();
             }
@@ -62,9 +73,6 @@ fn dots<T: Real, const FMA: bool, const N: usize>(a: &[T], rows: [&[T]; N]) -> [
     totals
 }
 
-/// Numbers of a row whose products with a vector in f64 are handled together.
-const WIDE_F64: usize = 8;
-
 dispatch! {
     /// Returns the inner products of a vector in f64 with four rows, added up in f64.
     pub(crate) fn value_dots<T: Real>(vector: &[f64], rows: [&[T]; 4]) -> [f64; 4] = value_dots_body
@@ -72,22 +80,26 @@ dispatch! {
 
 #[inline(always)]
 fn value_dots_body<T: Real, const FMA: bool>(vector: &[f64], rows: [&[T]; 4]) -> [f64; 4] {
-    let (chunks, rest) = vector.as_chunks::<WIDE_F64>();
-    let rows = rows.map(|row| row[..vector.len()].as_chunks::<WIDE_F64>());
-    let mut sums = [[0.0f64; WIDE_F64]; 4];
+    let (chunks, rest) = vector.as_chunks::<WIDE>();
+    let rows = rows.map(|row| row[..vector.len()].as_chunks::<WIDE>());
+    let mut sums = [[0.0f64; WIDE]; 4];
     for (k, chunk) in chunks.iter().enumerate() {
         for r in 0..4 {
-            for lane in 0..WIDE_F64 {
-                let value = rows[r].0[k][lane].to_f64();
+            let row = &rows[r].0[k];
+            for lane in 0..WIDE {
+                let value = row[lane].to_f64();
                 sums[r][lane] = value.multiply_add::<FMA>(chunk[lane], sums[r][lane]);
             }
         }
     }
-    std::array::from_fn(|r| {
-        let ends = rest.iter().zip(rows[r].1);
-        let end: f64 = ends.map(|(a, value)| a * value.to_f64()).sum();
-        sums[r].iter().sum::<f64>() + end
-    })
+    let mut totals = [0.0; 4];
+    for r in 0..4 {
+        totals[r] = added_up(&sums[r]);
+        for (&a, &value) in rest.iter().zip(rows[r].1) {
+            totals[r] += a * value.to_f64();
+        }
+    }
+    totals
 }
 
 dispatch! {

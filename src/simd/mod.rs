@@ -30,7 +30,9 @@ pub(crate) mod system_memory;
 #[cfg_attr(not(feature = "python"), allow(dead_code, unused_imports))]
 pub(crate) mod threads;
 
-pub(crate) use dot::{add_multiple, add_multiples, four_dots, inner_product, value_dots};
+pub(crate) use dot::{
+    WIDE, add_multiple, add_multiples, added_up, four_dots, inner_product, value_dots,
+};
 pub(crate) use exp::SMALLEST_EXPONENTIAL;
 pub(crate) use finite::all_finite;
 pub use isa::Isa;
