@@ -25,6 +25,7 @@ use super::product::{self, GROUP, Measure};
 use super::rank_update::{Left, Lower, PANEL, pack, subtract_products};
 use super::{Isa, add_multiple, add_multiples, inner_product, memory, parallel};
 use crate::error::{Polled, Result, Stop, poll};
+use std::ops::Range;
 
 /// Rows of a block that is swept: enough to read the rest of the matrix seldom.
 const BLOCK: usize = 96;
@@ -43,16 +44,27 @@ pub(crate) struct Inverse {
     negative: Buffer<f64>,
     /// The q that are not yet subtracted, one after another.
     kept: Vec<f64>,
+    scratch: Scratch,
+}
+
+/// What is written before it is read, from block to block: the heap would give it back each time, and
+/// fresh pages cost more than the products.
+#[derive(Default)]
+struct Scratch {
+    columns: Vec<f64>,
+    panels: Vec<f64>,
+    products: Vec<f64>,
 }
 
 impl Inverse {
     /// Inverts a matrix of `n` rows in place, of which only the lower half is read; what follows the rows
     /// does not matter. Returns None if it is not positive definite.
     pub fn new(isa: Isa, mut matrix: Buffer<f64>, n: usize, stop: Stop) -> Polled<Option<Self>> {
+        let mut scratch = Scratch::default();
         for start in (0..n).step_by(BLOCK) {
             poll(stop)?;
             let rows = &mut matrix[..n * n];
-            if !sweep(isa, rows, n, start, n.min(start + BLOCK))? {
+            if !sweep(isa, rows, n, start..n.min(start + BLOCK), &mut scratch)? {
                 return Ok(None);
             }
         }
@@ -61,6 +73,7 @@ impl Inverse {
             n,
             negative: matrix,
             kept: memory::with_capacity(most_kept(n) * n, ROWS)?,
+            scratch,
         }))
     }
 
@@ -143,12 +156,17 @@ impl Inverse {
             return Ok(());
         }
         let (n, width) = (self.n, self.kept.len() / self.n);
-        let mut rows = memory::zeros(n * width, ROWS)?;
+        let Scratch {
+            columns: rows,
+            panels,
+            ..
+        } = &mut self.scratch;
+        memory::resize(rows, n * width, ROWS)?;
         for (k, q) in self.kept.chunks(n).enumerate() {
             let entries = rows[k..].iter_mut().step_by(width);
             entries.zip(q).for_each(|(entry, &value)| *entry = value);
         }
-        let panels = pack(&rows, width, ROWS)?;
+        pack(rows, width, panels, ROWS)?;
         // Minus the inverse grows by what the inverse loses.
         rows.iter_mut().for_each(|value| *value = -*value);
         let lower = Lower {
@@ -156,7 +174,7 @@ impl Inverse {
             stride: n,
             first: 0,
         };
-        subtract_products(self.isa, lower, Left::Packed(&rows), &panels, width);
+        subtract_products(self.isa, lower, Left::Packed(rows), panels, width);
         self.kept.clear();
         Ok(())
     }
@@ -167,12 +185,23 @@ fn most_kept(n: usize) -> usize {
     (KEPT_NUMBERS / n.max(1)).clamp(KEPT.0, KEPT.1)
 }
 
-/// Sweeps rows and columns `start..end`. Returns false if the matrix is not positive definite.
+/// Sweeps some rows and columns. Returns false if the matrix is not positive definite.
 ///
 /// With L the factor of A_BB all goes through W = A_iB L^-T, as in Cholesky's factorisation: to use the
 /// inverse of A_BB itself would square what a bad condition costs.
-fn sweep(isa: Isa, matrix: &mut [f64], n: usize, start: usize, end: usize) -> Result<bool> {
-    let width = end - start;
+fn sweep(
+    isa: Isa,
+    matrix: &mut [f64],
+    n: usize,
+    block: Range<usize>,
+    scratch: &mut Scratch,
+) -> Result<bool> {
+    let (start, end, width) = (block.start, block.end, block.len());
+    let Scratch {
+        columns,
+        panels,
+        products,
+    } = scratch;
     let mut pivot = memory::zeros(width * width, ROWS)?;
     for (r, row) in pivot.chunks_mut(width).enumerate() {
         row[..=r].copy_from_slice(&matrix[(start + r) * n + start..][..=r]);
@@ -183,17 +212,17 @@ fn sweep(isa: Isa, matrix: &mut [f64], n: usize, start: usize, end: usize) -> Re
     let triangle = Triangle::new(&pivot, width, 0..width)?;
     let mut one = memory::zeros(width * width, ROWS)?;
     one.iter_mut().step_by(width + 1).for_each(|one| *one = 1.0);
-    divide(isa, &mut one, &triangle)?;
-    let mut reduced = columns_of(matrix, n, start, end)?;
-    let panels = divide(isa, &mut reduced, &triangle)?;
-    let divided = multiply(isa, &reduced, &one, width)?;
+    divide(isa, &mut one, &triangle, panels)?;
+    copy_columns(matrix, n, block, columns)?;
+    divide(isa, columns, &triangle, panels)?;
+    multiply(isa, columns, &one, width, products)?;
     let lower = Lower {
         rows: matrix,
         stride: n,
         first: 0,
     };
-    subtract_products(isa, lower, Left::Packed(&reduced), &panels, width);
-    for (i, values) in divided.chunks(width).enumerate() {
+    subtract_products(isa, lower, Left::Packed(columns), panels, width);
+    for (i, values) in products.chunks(width).enumerate() {
         if i >= end {
             matrix[i * n + start..][..width].copy_from_slice(values);
         } else if i < start {
@@ -211,10 +240,10 @@ fn sweep(isa: Isa, matrix: &mut [f64], n: usize, start: usize, end: usize) -> Re
     Ok(true)
 }
 
-/// Divides rows by the transpose of a triangle. Returns them in panels, too.
-fn divide(isa: Isa, rows: &mut [f64], triangle: &Triangle) -> Result<Vec<f64>> {
+/// Divides rows by the transpose of a triangle, and writes them in panels, too.
+fn divide(isa: Isa, rows: &mut [f64], triangle: &Triangle, panels: &mut Vec<f64>) -> Result<()> {
     let width = triangle.inverse.len();
-    let mut panels = pack(rows, width, ROWS)?;
+    pack(rows, width, panels, ROWS)?;
     let parts = panels
         .chunks_mut(PANEL * width)
         .zip(rows.chunks_mut(PANEL * width));
@@ -229,14 +258,20 @@ fn divide(isa: Isa, rows: &mut [f64], triangle: &Triangle) -> Result<Vec<f64>> {
                 .for_each(|(value, &entry)| *value = entry);
         }
     });
-    Ok(panels)
+    Ok(())
 }
 
-/// Returns columns `start..end` of a symmetric matrix, a row after another, with zeros for the rows
-/// `start..end`.
-fn columns_of(matrix: &[f64], n: usize, start: usize, end: usize) -> Result<Vec<f64>> {
-    let width = end - start;
-    let mut columns = memory::zeros(n * width, ROWS)?;
+/// Copies the columns of a block of a symmetric matrix, a row after another, with zeros for the rows of
+/// the block.
+fn copy_columns(
+    matrix: &[f64],
+    n: usize,
+    block: Range<usize>,
+    columns: &mut Vec<f64>,
+) -> Result<()> {
+    let (start, end, width) = (block.start, block.end, block.len());
+    memory::resize(columns, n * width, ROWS)?;
+    columns[start * width..end * width].fill(0.0);
     for r in 0..width {
         let row = &matrix[(start + r) * n..][..start];
         let entries = columns[r..].iter_mut().step_by(width);
@@ -245,13 +280,20 @@ fn columns_of(matrix: &[f64], n: usize, start: usize, end: usize) -> Result<Vec<
     for i in end..n {
         columns[i * width..][..width].copy_from_slice(&matrix[i * n + start..][..width]);
     }
-    Ok(columns)
+    Ok(())
 }
 
 /// Multiplies rows by the transpose of a small matrix.
-fn multiply(isa: Isa, rows: &[f64], matrix: &[f64], width: usize) -> Result<Vec<f64>> {
-    let panels = pack(matrix, width, ROWS)?;
-    let mut products = memory::zeros(rows.len(), ROWS)?;
+fn multiply(
+    isa: Isa,
+    rows: &[f64],
+    matrix: &[f64],
+    width: usize,
+    products: &mut Vec<f64>,
+) -> Result<()> {
+    let mut panels = Vec::new();
+    pack(matrix, width, &mut panels, ROWS)?;
+    memory::resize(products, rows.len(), ROWS)?;
     let parts = rows
         .chunks(GROUP * width)
         .zip(products.chunks_mut(GROUP * width));
@@ -270,7 +312,7 @@ fn multiply(isa: Isa, rows: &[f64], matrix: &[f64], width: usize) -> Result<Vec<
             product::dense_products(isa, group, &panels, width, &mut out, Measure::Product);
         },
     );
-    Ok(products)
+    Ok(())
 }
 
 #[cfg(test)]

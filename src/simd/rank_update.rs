@@ -37,23 +37,30 @@ pub(super) struct Lower<'a> {
     pub first: usize,
 }
 
-/// Packs rows of `width` numbers in panels, padded by zeros.
+/// Packs rows of `width` numbers in panels, padded by zeros, into memory that is used again.
 ///
 /// # Errors
 /// If there is no memory for them.
-pub(super) fn pack(rows: &[f64], width: usize, what: &'static str) -> Result<Vec<f64>> {
+pub(super) fn pack(
+    rows: &[f64],
+    width: usize,
+    panels: &mut Vec<f64>,
+    what: &'static str,
+) -> Result<()> {
     let count = rows.len() / width;
-    let mut panels = memory::zeros(count.next_multiple_of(PANEL) * width, what)?;
-    for (panel, rows) in panels
-        .chunks_mut(PANEL * width)
-        .zip(rows.chunks(PANEL * width))
-    {
+    let size = PANEL * width;
+    memory::resize(panels, count.next_multiple_of(PANEL) * width, what)?;
+    if !count.is_multiple_of(PANEL) {
+        let last = panels.len() - size;
+        panels[last..].fill(0.0);
+    }
+    for (panel, rows) in panels.chunks_mut(size).zip(rows.chunks(size)) {
         for (lane, row) in rows.chunks(width).enumerate() {
             let entries = panel[lane..].iter_mut().step_by(PANEL);
             entries.zip(row).for_each(|(entry, &value)| *entry = value);
         }
     }
-    Ok(panels)
+    Ok(())
 }
 
 /// Subtracts the products of rows of `width` numbers: those on the left with those in panels.
