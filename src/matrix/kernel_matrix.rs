@@ -4,6 +4,7 @@ use super::description::Description;
 use super::rows::shared::{Shareable, Shared};
 use super::rows::whole::{Gathered, Whole};
 use super::rows::{Common, RowSource, source_of};
+use super::worth::is_worth_a_copy;
 use crate::data::Samples;
 use crate::error::{Polled, Result, Stop};
 use crate::kernel::Kernel;
@@ -48,6 +49,14 @@ impl<'a> KernelMatrix<'a> {
             description: Description::new(kernel, samples, index)?,
             common: None,
         })
+    }
+
+    /// Tells whether rows are computed, and that again rather than copied into memory that may be fresh.
+    pub(crate) fn is_cheap(&self) -> bool {
+        let Description {
+            kernel, samples, ..
+        } = &self.description;
+        !matches!(kernel, Kernel::User(_)) && !is_worth_a_copy(samples, size_of::<f32>())
     }
 
     /// Returns how many kernel values have been computed.

@@ -2,8 +2,8 @@
 //!
 //! The machines of a fold lack a part of the rows: the problem of each is that of all rows with some
 //! variables fixed at zero, and starts from its solution. So a machine is trained on all rows, then on
-//! those of one fold after another, with the rows of K that it has. Only rows of its own classes are
-//! asked for, which is what calibration needs of it; their values are (K beta)_i + b, so that nothing is
+//! those of the folds: one after another with the rows of K that it has, or side by side where these are
+//! cheap and threads would be idle. Only rows of its own classes are asked for, which is what calibration needs of it; their values are (K beta)_i + b, so that nothing is
 //! left to predict.
 
 use super::chain::scale_of;
@@ -15,8 +15,10 @@ use crate::kernel::Kernel;
 use crate::matrix::{KernelMatrix, KernelRows, Shared};
 use crate::model::{Multiclass, pairs};
 use crate::qp::{Image, Monitor, Origin, Solution, Solver, seed};
-use crate::simd::threads;
+use crate::simd::process::locked;
+use crate::simd::{parallel, threads};
 use ndarray::Array2;
+use std::sync::Mutex;
 use std::time::Instant;
 
 /// The tolerance of the folds, as a multiple of that of all rows, and at the most: what a sigmoid is
@@ -194,32 +196,44 @@ impl Series<'_> {
             origin: Origin::of(part.problem(), solution.intercepts),
             image,
         };
-        let mut values = Vec::new();
-        for (fold, held) in self.folds.iter().zip(self.parts) {
-            *solver.stop_mut() = *self.fit.solver.stop();
-            let tolerance = solver.stop().tolerance;
-            solver.roughly(tolerance.max(COARSEST.min(COARSER * tolerance)));
-            self.hold_out(
-                (&full, part),
-                &fold.parts[machine],
-                held,
-                (&solver, &mut *rows),
-                &mut values,
-            )?;
+        let matrix = rows.matrix();
+        let side = match matrix.is_cheap() {
+            true => threads::width().min(self.folds.len()).max(1),
+            false => 1,
+        };
+        *solver.stop_mut() = *self.fit.solver.stop();
+        let tolerance = solver.stop().tolerance;
+        solver.roughly(tolerance.max(COARSEST.min(COARSER * tolerance)));
+        solver.allow(bytes / side);
+        // A fold that finds no rows of another begins with none.
+        let spare = Mutex::new(vec![std::mem::replace(rows, KernelRows::new(matrix))]);
+        let folds = (0..self.folds.len()).collect();
+        let mut found = parallel::try_side_by_side(folds, side, |fold| {
+            let own = locked(&spare).pop();
+            let mut own = own.unwrap_or_else(|| KernelRows::new(matrix));
+            let part = &self.folds[fold].parts[machine];
+            let work = (&solver, &mut own);
+            let values = self.hold_out((&full, &self.whole.parts[machine]), part, fold, work)?;
+            locked(&spare).push(own);
+            Ok(values)
+        })?;
+        if let Some(kept) = locked(&spare).pop() {
+            *rows = kept;
         }
-        Ok((part.finish(solution, rows.matrix()), values))
+        found.sort_unstable_by_key(|&(fold, _)| fold);
+        let values = found.into_iter().flat_map(|(_, values)| values).collect();
+        Ok((part.finish(solution, matrix), values))
     }
 
-    /// Trains a machine of a fold, and writes the values of the rows that it lacks.
+    /// Trains a machine of a fold, and returns the rows that it lacks with their values.
     fn hold_out(
         &self,
         (full, whole): (&Full, &Part),
         part: &Part,
-        held: &[usize],
+        fold: usize,
         (solver, rows): (&Solver, &mut KernelRows),
-        values: &mut Vec<(usize, f64)>,
-    ) -> Result<()> {
-        let (places, held) = Places::within(whole.rows(), part.rows(), held);
+    ) -> Result<Vec<(usize, f64)>> {
+        let (places, held) = Places::within(whole.rows(), part.rows(), &self.parts[fold]);
         let mut problem = places.put(part.problem());
         let mut image = full.image.clone();
         let possible = seed(&mut problem, &full.origin, &mut image);
@@ -242,7 +256,6 @@ impl Series<'_> {
         let finished = part.finish(places.own_solution(raw), rows.matrix());
         let scale = scale_of(&before, &finished.beta);
         let found = products.into_iter().map(|v| scale * v + finished.intercept);
-        values.extend(held.into_iter().zip(found));
-        Ok(())
+        Ok(held.into_iter().zip(found).collect())
     }
 }

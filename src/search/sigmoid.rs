@@ -12,12 +12,10 @@
 //! Platt: Probabilistic outputs for support vector machines (1999). Lin, Lin, Weng: A note on Platt's
 //! probabilistic outputs for support vector machines, Machine Learning 68 (2007).
 
-use crate::simd::{Isa, Real, dispatch};
+use crate::simd::{Isa, Real, WIDE, added_up, dispatch};
 
-/// Rows handled together.
-const LANES: usize = 8;
-/// Factors between one and two that are multiplied before a logarithm is taken of all of them.
-const FACTORS: usize = 64;
+/// Rows handled together: their terms stay in the first cache.
+const ROWS: usize = 16 * WIDE;
 /// Newton steps at the most; a few are enough.
 const STEPS: usize = 100;
 /// Added to the diagonal of the Hessian, which may be singular.
@@ -182,34 +180,38 @@ fn row<T: Real, const FMA: bool>(a: T, b: T, value: T, target: T) -> ([T; 6], T)
 #[inline(always)]
 fn sums_body<T: Real, const FMA: bool>(a: T, b: T, values: &[T], targets: &[T]) -> [f64; 6] {
     let mut totals = [0.0f64; 6];
-    let parts = values.chunks(LANES * FACTORS);
-    for (values, targets) in parts.zip(targets.chunks(LANES * FACTORS)) {
-        let (mut sums, mut products) = ([[T::ZERO; LANES]; 6], [T::ONE; LANES]);
-        let (values, last_values) = values.as_chunks::<LANES>();
-        let (targets, last_targets) = targets.as_chunks::<LANES>();
-        for (values, targets) in values.iter().zip(targets) {
-            for lane in 0..LANES {
-                let (terms, factor) = row::<T, FMA>(a, b, values[lane], targets[lane]);
-                sums[0][lane] += terms[0];
-                sums[1][lane] += terms[1];
-                sums[2][lane] += terms[2];
-                sums[3][lane] += terms[3];
-                sums[4][lane] += terms[4];
-                sums[5][lane] += terms[5];
-                products[lane] = products[lane] * factor;
-            }
+    for (values, targets) in values.chunks(ROWS).zip(targets.chunks(ROWS)) {
+        // All terms first, then their sums: a loop that does both is not made into vector instructions.
+        let (mut terms, mut factors) = ([[T::ZERO; ROWS]; 6], [T::ONE; ROWS]);
+        let targets = &targets[..values.len()];
+        for k in 0..values.len() {
+            let (row, factor) = row::<T, FMA>(a, b, values[k], targets[k]);
+            terms[0][k] = row[0];
+            terms[1][k] = row[1];
+            terms[2][k] = row[2];
+            terms[3][k] = row[3];
+            terms[4][k] = row[4];
+            terms[5][k] = row[5];
+            factors[k] = factor;
         }
-        for (&value, &target) in last_values.iter().zip(last_targets) {
-            let (terms, factor) = row::<T, FMA>(a, b, value, target);
-            for (total, term) in totals.iter_mut().zip(terms) {
-                *total += term.to_f64();
-            }
-            totals[0] += factor.to_f64().ln();
+        for (total, terms) in totals.iter_mut().zip(&terms) {
+            *total += added_up(&folded(terms, T::ZERO, |sum, term| sum + term)).to_f64();
         }
-        for (total, sums) in totals.iter_mut().zip(sums) {
-            *total += sums.iter().map(|sum| sum.to_f64()).sum::<f64>();
-        }
+        // Factors are between one and two, so that no product of a few is large.
+        let products = folded(&factors, T::ONE, |product, factor| product * factor);
         totals[0] += products.iter().map(|p| p.to_f64().ln()).sum::<f64>();
     }
     totals
+}
+
+/// Folds numbers into as many as are handled together.
+#[inline(always)]
+fn folded<T: Real>(numbers: &[T; ROWS], start: T, fold: impl Fn(T, T) -> T) -> [T; WIDE] {
+    let mut lanes = [start; WIDE];
+    for numbers in numbers.as_chunks::<WIDE>().0 {
+        for lane in 0..WIDE {
+            lanes[lane] = fold(lanes[lane], numbers[lane]);
+        }
+    }
+    lanes
 }

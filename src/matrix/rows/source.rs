@@ -15,8 +15,8 @@ const WORK_PER_UPDATE: usize = 2;
 /// Rows of a kernel matrix in precision T, computed on demand.
 ///
 /// Rows are named by variable, their entries by position in an [`Order`]. Whatever is stopped
-/// leaves its output incomplete.
-pub(crate) trait RowSource<T> {
+/// leaves its output incomplete. Another thread may go on with them.
+pub(crate) trait RowSource<T>: Send {
     /// Writes the entries at `positions` of the rows of variables; `positions.start` is a multiple
     /// of [`PANEL`](crate::kernel::PANEL).
     fn fill(
