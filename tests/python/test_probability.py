@@ -78,6 +78,20 @@ def test_repeats_are_identical():
     np.testing.assert_array_equal(first, second)
 
 
+@pytest.mark.parametrize(("rows", "features"), [(3000, 4), (1000, 150)])
+def test_folds_side_by_side_find_what_they_find_one_after_another(rows, features):
+    """Of rows that are cheap, and of rows that the folds take from each other."""
+    random = np.random.RandomState(0)
+    X = random.randn(rows, features)
+    y = np.sin(X[:, 0]) + 0.3 * random.randn(rows) > 0.0
+    first, *others = (
+        SVC(gamma=1.0 / features, probability=True, n_jobs=n_jobs).fit(X, y).predict_proba(X)
+        for n_jobs in (1, 2, 2, 3)
+    )
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+
+
 def test_without_the_parameter_the_error_names_it():
     X, _, y, _ = split("iris")
     model = SVC().fit(X, y)
