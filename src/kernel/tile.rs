@@ -21,7 +21,7 @@ const TILE_ROW_BYTES: usize = 3072;
 /// Rows of a tile: enough to make reading its columns from L2 cheap.
 pub(super) const TILE_ROWS: usize = 96;
 /// Rows of a tile that are rounded together: a multiple of every group height.
-const ROUNDED_ROWS: usize = 48;
+const ROUNDED_ROWS: usize = 96;
 /// The packed columns of a tile should stay in L2.
 const TILE_BYTES: usize = 1 << 19;
 

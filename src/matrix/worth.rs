@@ -17,7 +17,7 @@ use crate::simd::{slab, threads};
 /// sparse, where products are scattered.
 const VALUE: f64 = 0.45;
 const FEATURE: f64 = 0.022;
-const SPARSE_FEATURE: f64 = 0.2;
+const SPARSE_FEATURE: f64 = 0.1;
 /// For reading a byte of a row.
 const READ: f64 = 0.08;
 /// For a value that is held: it is moved whenever variables are set aside.
