@@ -36,8 +36,8 @@ fn dense_interactions_body<T: Real, const FMA: bool>(
         degree: degree as usize,
     };
     match size_of::<T>() {
-        4 => for_each_panel::<T, 16>(left, panels, dim, out, &of),
-        _ => for_each_panel::<T, 8>(left, panels, dim, out, &of),
+        4 => for_each_panel::<T, 16, 1>(left, panels, dim, out, &of),
+        _ => for_each_panel::<T, 8, 1>(left, panels, dim, out, &of),
     }
 }
 
@@ -49,8 +49,16 @@ struct Interactions<T, const FMA: bool> {
 
 impl<T: Real, const FMA: bool, const WIDTH: usize> PanelValues<T, WIDTH> for Interactions<T, FMA> {
     #[inline(always)]
-    fn of(&self, left: &[[T; GROUP]], panel: &[[T; WIDTH]]) -> [[T; WIDTH]; GROUP] {
-        group::<T, FMA, WIDTH>(left, panel, self.minus, self.degree)
+    fn of<const PANELS: usize>(
+        &self,
+        left: &[[T; GROUP]],
+        panels: &[[T; WIDTH]],
+    ) -> [[[T; WIDTH]; GROUP]; PANELS] {
+        let mut values = [[[T::ZERO; WIDTH]; GROUP]; PANELS];
+        for (values, panel) in values.iter_mut().zip(panels.chunks(left.len())) {
+            *values = group::<T, FMA, WIDTH>(left, panel, self.minus, self.degree);
+        }
+        values
     }
 }
 

@@ -73,6 +73,14 @@ impl Isa {
         self
     }
 
+    /// Tells whether vectors have 512 bits.
+    pub(crate) fn is_wide(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self.0 == Level::Avx512;
+        #[cfg(not(target_arch = "x86_64"))]
+        false
+    }
+
     /// Returns what `dispatch!` chooses by: elsewhere there is one code path.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
