@@ -18,7 +18,7 @@ use crate::simd::product::{GROUP, chains, panel};
 use crate::simd::{Isa, Real};
 
 /// Tiles begin at multiples of this many columns, the widest panel.
-pub(crate) const PANEL: usize = 16;
+pub(crate) const PANEL: usize = 32;
 
 /// Samples packed as the columns of tiles.
 #[derive(Debug)]

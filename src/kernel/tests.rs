@@ -377,7 +377,7 @@ fn a_range_of_columns_is_that_part_of_the_whole() {
         for samples in [&right.dense, &right.sparse] {
             let columns = new_columns::<f32>(&kernel, samples, Isa::detect());
             let whole = fill(&columns, &left.dense, 0..900);
-            for range in [16..900, 32..33, 784..815, 0..17] {
+            for range in [32..900, 64..65, 768..815, 0..17] {
                 let part = fill(&columns, &left.dense, range.clone());
                 for (part, whole) in part.chunks(range.len()).zip(whole.chunks(900)) {
                     assert_eq!(part, &whole[range.clone()], "{kernel:?} {range:?}");

@@ -237,10 +237,10 @@ fn kernel_values_are_counted() {
         assert!(cached.fetch(variables, length, &|| false).is_ok());
         matrix.evaluations() - before
     };
-    assert_eq!(fetch(&mut cached, &[1, 2], 20), 40);
-    assert_eq!(fetch(&mut cached, &[1, 2], 20), 0, "held");
+    assert_eq!(fetch(&mut cached, &[1, 2], 40), 80);
+    assert_eq!(fetch(&mut cached, &[1, 2], 40), 0, "held");
     // The rest of a row, from the last whole panel on.
-    assert_eq!(fetch(&mut cached, &[2], 50), 34);
+    assert_eq!(fetch(&mut cached, &[2], 50), 18);
     assert_eq!(cached.counters(), [2, 3, 0]);
     assert_eq!(cached.held(), 2);
 }

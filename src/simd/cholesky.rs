@@ -21,8 +21,10 @@ const BLOCK: usize = 128;
 /// little to inner products, which are slower than the product loop.
 const SMALL_BLOCK: usize = 24;
 
-/// Sums that a row is divided with side by side: as many as it takes to wait for none.
+/// Sums that a row is divided with side by side, and rows of a panel that are divided together: as many as
+/// it takes to wait for none, and as registers hold.
 const SUMS: usize = 4;
+const LANES: usize = 8;
 
 /// What an error calls the columns that are copied.
 const PANELS: &str = "panels of a matrix to be factored";
@@ -170,29 +172,44 @@ fn divide_panel_body<T: Real, const FMA: bool>(
     inverse: &[T],
     panel: &mut [[T; PANEL]],
 ) {
+    for part in 0..PANEL / LANES {
+        divide_part::<T, FMA>(triangle, inverse, panel, part * LANES);
+    }
+}
+
+/// Divides the rows of a panel from `first` on, as many as there are lanes.
+#[inline(always)]
+fn divide_part<T: Real, const FMA: bool>(
+    triangle: &[T],
+    inverse: &[T],
+    panel: &mut [[T; PANEL]],
+    first: usize,
+) {
     for (j, (row, &inverse)) in triangle.chunks(panel.len()).zip(inverse).enumerate() {
         let (known, rest) = panel.split_at_mut(j);
         // Several sums: one would wait for itself.
-        let mut sums = [[T::ZERO; PANEL]; SUMS];
-        sums[0] = rest[0];
+        let mut sums = [[T::ZERO; LANES]; SUMS];
+        sums[0].copy_from_slice(&rest[0][first..][..LANES]);
         let (factors, last_factors) = row[..j].as_chunks::<SUMS>();
         let (values, last_values) = known.as_chunks::<SUMS>();
         for (factors, values) in factors.iter().zip(values) {
             for s in 0..SUMS {
-                for lane in 0..PANEL {
-                    let value = values[s][lane];
+                let values = &values[s][first..][..LANES];
+                for lane in 0..LANES {
+                    let value = values[lane];
                     sums[s][lane] = (-factors[s]).multiply_add::<FMA>(value, sums[s][lane]);
                 }
             }
         }
         for (factor, values) in last_factors.iter().zip(last_values) {
-            for lane in 0..PANEL {
+            let values = &values[first..][..LANES];
+            for lane in 0..LANES {
                 sums[0][lane] = (-*factor).multiply_add::<FMA>(values[lane], sums[0][lane]);
             }
         }
-        for lane in 0..PANEL {
+        for (lane, entry) in rest[0][first..][..LANES].iter_mut().enumerate() {
             let sum = (sums[0][lane] + sums[1][lane]) + (sums[2][lane] + sums[3][lane]);
-            rest[0][lane] = sum * inverse;
+            *entry = sum * inverse;
         }
     }
 }

@@ -36,8 +36,8 @@ fn dense_interactions_body<T: Real, const FMA: bool>(
         degree: degree as usize,
     };
     match size_of::<T>() {
-        4 => for_each_panel::<T, 16, 1>(left, panels, dim, out, &of),
-        _ => for_each_panel::<T, 8, 1>(left, panels, dim, out, &of),
+        4 => for_each_panel::<T, 32, 16>(left, panels, dim, out, &of),
+        _ => for_each_panel::<T, 16, 8>(left, panels, dim, out, &of),
     }
 }
 
@@ -47,32 +47,27 @@ struct Interactions<T, const FMA: bool> {
     degree: usize,
 }
 
-impl<T: Real, const FMA: bool, const WIDTH: usize> PanelValues<T, WIDTH> for Interactions<T, FMA> {
+impl<T: Real, const FMA: bool, const PANEL: usize, const WIDTH: usize> PanelValues<T, PANEL, WIDTH>
+    for Interactions<T, FMA>
+{
     #[inline(always)]
-    fn of<const PANELS: usize>(
-        &self,
-        left: &[[T; GROUP]],
-        panels: &[[T; WIDTH]],
-    ) -> [[[T; WIDTH]; GROUP]; PANELS] {
-        let mut values = [[[T::ZERO; WIDTH]; GROUP]; PANELS];
-        for (values, panel) in values.iter_mut().zip(panels.chunks(left.len())) {
-            *values = group::<T, FMA, WIDTH>(left, panel, self.minus, self.degree);
-        }
-        values
+    fn of(&self, left: &[[T; GROUP]], panel: &[[T; PANEL]], part: usize) -> [[T; WIDTH]; GROUP] {
+        let columns = panel.iter().map(|features| &features.as_chunks().0[part]);
+        group::<T, FMA, WIDTH>(left, columns, self.minus, self.degree)
     }
 }
 
 #[inline(always)]
-fn group<T: Real, const FMA: bool, const WIDTH: usize>(
+fn group<'a, T: Real, const FMA: bool, const WIDTH: usize>(
     left: &[[T; GROUP]],
-    panel: &[[T; WIDTH]],
+    columns: impl Iterator<Item = &'a [T; WIDTH]> + Clone,
     minus: T,
     degree: usize,
 ) -> [[T; WIDTH]; GROUP] {
     let mut values = [[T::ZERO; WIDTH]; GROUP];
     for (r, values) in values.iter_mut().enumerate() {
         let mut sums = Polynomials::<T, WIDTH>::new(degree);
-        for (a, b) in left.iter().zip(panel) {
+        for (a, b) in left.iter().zip(columns.clone()) {
             sums.extend::<FMA>(&[a[r]; WIDTH], b, minus);
         }
         *values = sums.highest();

@@ -5,11 +5,12 @@
 //! panels  [panel][feature][PANEL]      columns, a panel of 64 bytes of each feature at a time
 //! ```
 //!
-//! The sums of a group with a panel stay in registers: 12 of the 16 vectors of AVX2. In vectors of 512
-//! bits they would be 6, fewer than additions are under way at a time, so two panels are taken together
-//! there, which is a quarter faster. Terms are added up in chains of [`CHAIN`] features, and the chains
-//! one after another. [`chains`] counts the roundings, and [`squared_norms`] takes the very same, so that
-//! x.x is the squared norm of x to the last bit.
+//! The sums of a group with as many columns as two vectors hold stay in registers: 12 of the 16 of AVX2,
+//! and enough of those of 512 bits not to wait for each other (with half as many of these products took a
+//! third longer). A panel is that wide where vectors have 512 bits, and is taken in halves elsewhere.
+//! Terms are added up in chains of [`CHAIN`] features, and the chains one after another. [`chains`] counts
+//! the roundings, and [`squared_norms`] takes the very same, so that x.x is the squared norm of x to the
+//! last bit.
 
 use super::Real;
 use super::isa::{Isa, dispatch};
@@ -28,9 +29,9 @@ pub(crate) fn chains(dim: usize) -> f64 {
     (dim.min(CHAIN) + dim.div_ceil(CHAIN)) as f64
 }
 
-/// Columns of a panel: 64 bytes, two 256-bit vectors.
+/// Columns of a panel: 128 bytes, two 512-bit vectors.
 pub(crate) const fn panel<T>() -> usize {
-    64 / size_of::<T>()
+    128 / size_of::<T>()
 }
 
 /// Writes a measure of a group of rows with the columns of panels.
@@ -61,44 +62,39 @@ fn products_body<T: Real, const FMA: bool>(
     measure: Measure,
 ) {
     with_term!(measure, term => match (size_of::<T>(), wide) {
-        (4, true) => for_each_panel::<T, 16, 2>(left, panels, dim, out, &Sums(term)),
-        (4, false) => for_each_panel::<T, 16, 1>(left, panels, dim, out, &Sums(term)),
-        (_, true) => for_each_panel::<T, 8, 2>(left, panels, dim, out, &Sums(term)),
-        (_, false) => for_each_panel::<T, 8, 1>(left, panels, dim, out, &Sums(term)),
+        (4, true) => for_each_panel::<T, 32, 32>(left, panels, dim, out, &Sums(term)),
+        (4, false) => for_each_panel::<T, 32, 16>(left, panels, dim, out, &Sums(term)),
+        (_, true) => for_each_panel::<T, 16, 16>(left, panels, dim, out, &Sums(term)),
+        (_, false) => for_each_panel::<T, 16, 8>(left, panels, dim, out, &Sums(term)),
     });
 }
 
-/// What is made of a group of rows and neighbouring panels of columns. Not a closure: see [`Term`].
-pub(super) trait PanelValues<T, const WIDTH: usize> {
-    fn of<const PANELS: usize>(
-        &self,
-        left: &[[T; GROUP]],
-        panels: &[[T; WIDTH]],
-    ) -> [[[T; WIDTH]; GROUP]; PANELS];
+/// What is made of a group of rows and a part of a panel of columns, `WIDTH` of them. Not a closure: see
+/// [`Term`].
+pub(super) trait PanelValues<T, const PANEL: usize, const WIDTH: usize> {
+    fn of(&self, left: &[[T; GROUP]], panel: &[[T; PANEL]], part: usize) -> [[T; WIDTH]; GROUP];
 }
 
 /// The sums of terms over all features.
 struct Sums<X>(X);
 
-impl<T: Real, X: Term<T>, const WIDTH: usize> PanelValues<T, WIDTH> for Sums<X> {
+impl<T: Real, X: Term<T>, const PANEL: usize, const WIDTH: usize> PanelValues<T, PANEL, WIDTH>
+    for Sums<X>
+{
     #[inline(always)]
-    fn of<const PANELS: usize>(
-        &self,
-        left: &[[T; GROUP]],
-        panels: &[[T; WIDTH]],
-    ) -> [[[T; WIDTH]; GROUP]; PANELS] {
-        panel_products(left, panels, self.0)
+    fn of(&self, left: &[[T; GROUP]], panel: &[[T; PANEL]], part: usize) -> [[T; WIDTH]; GROUP] {
+        panel_products(left, panel, part, self.0)
     }
 }
 
-/// Writes what `values` makes of a group of rows and each panel of columns, so many panels at once.
+/// Writes what `values` makes of a group of rows and each panel of columns, `WIDTH` of them at a time.
 #[inline(always)]
-pub(super) fn for_each_panel<T: Real, const WIDTH: usize, const AT_ONCE: usize>(
+pub(super) fn for_each_panel<T: Real, const PANEL: usize, const WIDTH: usize>(
     left: &[T],
     panels: &[T],
     dim: usize,
     out: &mut [&mut [T]],
-    values: &impl PanelValues<T, WIDTH>,
+    values: &impl PanelValues<T, PANEL, WIDTH>,
 ) {
     let width = out[0].len();
     if dim == 0 {
@@ -106,91 +102,67 @@ pub(super) fn for_each_panel<T: Real, const WIDTH: usize, const AT_ONCE: usize>(
         return;
     }
     let (left, _) = left.as_chunks::<GROUP>();
-    let (panels, _) = panels.as_chunks::<WIDTH>();
-    let (whole, rest) = (width / WIDTH, width % WIDTH);
-    let together = whole - whole % AT_ONCE;
-    for first in (0..together).step_by(AT_ONCE) {
-        let sums = values.of::<AT_ONCE>(left, &panels[first * dim..]);
-        for (p, sums) in sums.iter().enumerate() {
-            write(out, (first + p) * WIDTH, sums);
+    let (panels, _) = panels.as_chunks::<PANEL>();
+    let (whole, parts) = (width / WIDTH, PANEL / WIDTH);
+    let panel = |number: usize| &panels[number / parts * dim..][..dim];
+    for number in 0..whole {
+        let sums = values.of(left, panel(number), number % parts);
+        // Numbers and lengths that the compiler knows keep sums in registers until they are written.
+        #[allow(clippy::needless_range_loop)]
+        for r in 0..GROUP {
+            let row = out.get_mut(r).map(|row| &mut row[number * WIDTH..]);
+            if let Some(place) = row.and_then(|row| row.first_chunk_mut()) {
+                *place = sums[r];
+            }
         }
     }
-    for number in together..whole {
-        let [sums] = values.of::<1>(left, &panels[number * dim..]);
-        write(out, number * WIDTH, &sums);
-    }
-    if rest > 0 {
-        let [sums] = values.of::<1>(left, &panels[whole * dim..]);
+    if whole * WIDTH < width {
+        let sums = values.of(left, panel(whole), whole % parts);
         for (row, sums) in out.iter_mut().zip(&sums) {
-            row[whole * WIDTH..].copy_from_slice(&sums[..rest]);
+            row[whole * WIDTH..].copy_from_slice(&sums[..width - whole * WIDTH]);
         }
     }
 }
 
-/// Writes the values of a whole panel.
+/// The measures of a group of rows with a part of a panel.
 #[inline(always)]
-fn write<T: Real, const WIDTH: usize>(
-    out: &mut [&mut [T]],
-    column: usize,
-    values: &[[T; WIDTH]; GROUP],
-) {
-    for (row, values) in out.iter_mut().zip(values) {
-        // Of a length the compiler knows, or it calls a function to copy.
-        if let Some(place) = row[column..].first_chunk_mut() {
-            *place = *values;
-        }
-    }
-}
-
-/// The measures of a group of rows with the first of some panels.
-///
-/// Loops are over numbers, here and below: iterators over arrays by value, and functions that take
-/// closures, are not always made into vector instructions.
-#[inline(always)]
-fn panel_products<T: Real, const WIDTH: usize, const PANELS: usize>(
+fn panel_products<T: Real, const PANEL: usize, const WIDTH: usize>(
     left: &[[T; GROUP]],
-    panels: &[[T; WIDTH]],
+    panel: &[[T; PANEL]],
+    part: usize,
     term: impl Term<T>,
-) -> [[[T; WIDTH]; GROUP]; PANELS] {
-    let dim = left.len();
-    if dim <= CHAIN {
-        return chain(left, panels, dim, term);
+) -> [[T; WIDTH]; GROUP] {
+    if left.len() <= CHAIN {
+        return chain(left, panel, part, term);
     }
-    let mut sums = [[[T::ZERO; WIDTH]; GROUP]; PANELS];
-    for (number, left) in left.chunks(CHAIN).enumerate() {
-        let terms: [[[T; WIDTH]; GROUP]; PANELS] =
-            chain(left, &panels[number * CHAIN..], dim, term);
-        for p in 0..PANELS {
-            for r in 0..GROUP {
-                for c in 0..WIDTH {
-                    sums[p][r][c] += terms[p][r][c];
-                }
+    let mut sums = [[T::ZERO; WIDTH]; GROUP];
+    for from in (0..left.len()).step_by(CHAIN) {
+        let to = left.len().min(from + CHAIN);
+        let terms: [[T; WIDTH]; GROUP] = chain(&left[from..to], &panel[from..to], part, term);
+        for r in 0..GROUP {
+            for c in 0..WIDTH {
+                sums[r][c] += terms[r][c];
             }
         }
     }
     sums
 }
 
-/// Adds up the features of one chain: as many as there are of the rows. A panel is `dim` features from
-/// the next.
+/// Adds up the features of one chain. Loops are over numbers: what iterators call is not always inlined.
 #[inline(always)]
-fn chain<T: Real, const WIDTH: usize, const PANELS: usize>(
+fn chain<T: Real, const PANEL: usize, const WIDTH: usize>(
     left: &[[T; GROUP]],
-    panels: &[[T; WIDTH]],
-    dim: usize,
+    panel: &[[T; PANEL]],
+    part: usize,
     term: impl Term<T>,
-) -> [[[T; WIDTH]; GROUP]; PANELS] {
-    let mut columns = [panels; PANELS];
-    for (p, columns) in columns.iter_mut().enumerate() {
-        *columns = &panels[p * dim..][..left.len()];
-    }
-    let mut sums = [[[T::ZERO; WIDTH]; GROUP]; PANELS];
-    for (k, a) in left.iter().enumerate() {
-        for p in 0..PANELS {
-            for r in 0..GROUP {
-                for c in 0..WIDTH {
-                    sums[p][r][c] = term.add(a[r], columns[p][k][c], sums[p][r][c]);
-                }
+) -> [[T; WIDTH]; GROUP] {
+    let mut sums = [[T::ZERO; WIDTH]; GROUP];
+    let panel = &panel[..left.len()];
+    for k in 0..left.len() {
+        let columns = &panel[k].as_chunks::<WIDTH>().0[part];
+        for r in 0..GROUP {
+            for c in 0..WIDTH {
+                sums[r][c] = term.add(left[k][r], columns[c], sums[r][c]);
             }
         }
     }
@@ -207,8 +179,8 @@ dispatch! {
 fn squared_norms_body<T: Real, const FMA: bool>(block: &[T], norms: &mut [T]) {
     match norms.len() {
         6 => lane_norms::<T, FMA, 6>(block, norms),
-        8 => lane_norms::<T, FMA, 8>(block, norms),
         16 => lane_norms::<T, FMA, 16>(block, norms),
+        32 => lane_norms::<T, FMA, 32>(block, norms),
         height => unreachable!("no block is {height} samples high"),
     }
 }
