@@ -7,8 +7,7 @@
 use super::columns::{Columns, GroupStore, Groups, PANEL, Store};
 use super::epilogue::{Ingredients, Norms, finish};
 use super::function::Kernel;
-use super::products::Scattered;
-use super::sparse::SPARSE_GROUP;
+use super::products::{Run, Scattered};
 use crate::error::{Polled, Result, Stop};
 use crate::simd::interactions::dense_interactions;
 use crate::simd::measure::Measure;
@@ -115,7 +114,7 @@ impl<T: Real> Columns<T> {
         };
         let height = match self.store {
             Store::Panels(_) => GROUP,
-            Store::Sparse(_) => SPARSE_GROUP,
+            Store::Sparse(_) => out.len(),
         };
         let measure = self.kernel.measure(self.has_differences());
         for (group, out) in out.chunks_mut(height).enumerate() {
@@ -206,7 +205,16 @@ impl<T: Real> Columns<T> {
             }
             (Store::Sparse(columns), GroupStore::Sparse(rows)) => {
                 let how = (measure, self.has_differences());
-                scattered.measure(isa, (rows, first), (columns, column), dim, out, how);
+                let run = |samples, first, count| Run {
+                    samples,
+                    first,
+                    count,
+                };
+                let sides = (
+                    run(rows, first, out.len()),
+                    run(columns, column, out[0].len()),
+                );
+                scattered.measure(isa, sides, dim, out, how);
             }
             _ => unreachable!("rows are packed by the columns they meet"),
         }
