@@ -2,8 +2,9 @@
 //!
 //! A group of samples is scattered, `[feature][SPARSE_GROUP]`, and each entry of the others meets all of
 //! the group at once. Columns are scattered, so that the values of a row lie side by side where they are
-//! written; of few rows the rows themselves, which is less to scatter. A value is the same either way:
-//! features come in ascending order, and terms are symmetric.
+//! written; of few rows the rows themselves, which is less to scatter. Where a term vanishes if one of its
+//! numbers does, a value is the same either way: features come in ascending order, and terms are
+//! symmetric. Other sums depend on which is which to the last bit, so there it is always the rows.
 
 use super::sparse::{SPARSE_GROUP, Sparse};
 use crate::simd::interactions::Polynomials;
@@ -135,7 +136,7 @@ impl<T: Real> Scattered<T> {
         out: &mut [&mut [T]],
         how: (Measure, bool),
     ) {
-        let columns_are_scattered = rows.count >= MANY_ROWS;
+        let columns_are_scattered = how.0.vanishes_with_either() && rows.count >= MANY_ROWS;
         let (scattered, others) = match columns_are_scattered {
             true => (columns, rows),
             false => (rows, columns),
@@ -164,7 +165,7 @@ impl<T: Real> Scattered<T> {
         (measure, differences): (Measure, bool),
     ) {
         match measure {
-            Measure::Product | Measure::Minimum => {
+            _ if measure.vanishes_with_either() => {
                 products(isa, &self.values, others, out, measure);
             }
             Measure::Interactions { gamma, degree } => {
@@ -229,9 +230,8 @@ impl<T: Real> Scattered<T> {
 /// Tells whether a measure, from differences or not, is one over the features of either sample.
 fn needs_features((measure, differences): (Measure, bool)) -> bool {
     match measure {
-        Measure::Product | Measure::Minimum => false,
         Measure::Interactions { .. } | Measure::Square => true,
-        _ => differences,
+        _ => differences && !measure.vanishes_with_either(),
     }
 }
 

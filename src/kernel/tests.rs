@@ -291,9 +291,18 @@ fn allowed<T: Real>(condition: f64, dim: usize) -> f64 {
 /// Calls [`Columns::fill`] for all rows of `left`.
 fn fill<T: Real>(columns: &Columns<T>, left: &Samples, range: std::ops::Range<usize>) -> Vec<T> {
     let index: Vec<usize> = (0..left.rows()).collect();
-    let rows = columns.pack_rows(left, &index).unwrap();
+    fill_rows(columns, left, &index, range)
+}
+
+fn fill_rows<T: Real>(
+    columns: &Columns<T>,
+    left: &Samples,
+    index: &[usize],
+    range: std::ops::Range<usize>,
+) -> Vec<T> {
+    let rows = columns.pack_rows(left, index).unwrap();
     // What is not written stays NaN and fails every comparison.
-    let mut values = vec![T::from_f64(f64::NAN); left.rows() * range.len()];
+    let mut values = vec![T::from_f64(f64::NAN); index.len() * range.len()];
     let mut out: Vec<&mut [T]> = values.chunks_mut(range.len()).collect();
     assert!(columns.fill(&rows, range, &mut out, &|| false).is_ok());
     values
@@ -382,6 +391,27 @@ fn a_range_of_columns_is_that_part_of_the_whole() {
                 for (part, whole) in part.chunks(range.len()).zip(whole.chunks(900)) {
                     assert_eq!(part, &whole[range.clone()], "{kernel:?} {range:?}");
                 }
+            }
+        }
+    }
+}
+
+/// Columns are scattered for many rows, and rows where there are few.
+#[test]
+fn sparse_values_do_not_depend_on_how_many_rows_are_asked_for() {
+    for kernel in kernels() {
+        let thin = |rows, seed| {
+            let value = |i, j| (noise(seed, i, j) as f32).max(0.8) - 0.8;
+            Data::from_fn(rows, 50, |i, j| f64::from(value(i, j))).suited_to(&kernel)
+        };
+        let (left, right) = (thin(75, 1), thin(101, 2));
+        assert!(!right.sparse.is_packed_dense());
+        let columns = new_columns::<f32>(&kernel, &right.sparse, Isa::detect());
+        let whole = fill(&columns, &left.sparse, 0..101);
+        for some in [vec![0], vec![40, 3], (10..41).collect(), (30..75).collect()] {
+            let part = fill_rows(&columns, &left.sparse, &some, 0..101);
+            for (&row, values) in some.iter().zip(part.chunks(101)) {
+                assert_eq!(values, &whole[row * 101..][..101], "{kernel:?} row {row}");
             }
         }
     }

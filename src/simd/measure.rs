@@ -33,6 +33,13 @@ pub(crate) enum Measure {
     },
 }
 
+impl Measure {
+    /// Tells whether a term is 0 where one of its numbers is.
+    pub(crate) fn vanishes_with_either(self) -> bool {
+        matches!(self, Measure::Product | Measure::Minimum)
+    }
+}
+
 /// How one feature enters a measure.
 ///
 /// A type of its own for each, not a closure: closures are not always inlined into the loops for an
