@@ -6,7 +6,7 @@
 //! a row's sums run over the columns in a fixed order, so they depend neither on the number of
 //! threads nor on the other rows of the call.
 
-use super::columns::{Columns, Groups, PANEL};
+use super::columns::{Columns, Groups, PANEL, Store};
 use super::tile::{Scratch, TILE_ROWS};
 use super::weights::Weights;
 use crate::data::Samples;
@@ -16,6 +16,9 @@ use std::ops::Range;
 
 /// Rows of a batch: its tile of f64 values stays in L2.
 const BATCH_ROWS: usize = 48;
+/// The same where columns are scattered for each batch, if there are so many batches of them.
+const SPARSE_BATCH_ROWS: usize = 192;
+const MANY_BATCHES: usize = 8;
 /// Kernel values a thread holds when whole rows are wanted, unless that is less than a few rows.
 const WHOLE_ROWS: usize = 1 << 17;
 /// What an error calls kernel values that are added up.
@@ -43,7 +46,11 @@ impl<T: Real> Columns<T> {
     ) -> Polled<()> {
         let width = self.tile_columns();
         let count = weights.sums();
-        let parts = batches(rows, BATCH_ROWS, out);
+        let height = match self.store {
+            Store::Sparse(_) if rows.len() >= MANY_BATCHES * SPARSE_BATCH_ROWS => SPARSE_BATCH_ROWS,
+            _ => BATCH_ROWS,
+        };
+        let parts = batches(rows, height, out);
         let work = self.work(samples, rows);
         parallel::try_for_each(
             parts,
@@ -56,7 +63,7 @@ impl<T: Real> Columns<T> {
                     scratch,
                 } = buffers;
                 let packed = self.pack_rows(samples, rows)?;
-                memory::resize(values, BATCH_ROWS * width, VALUES)?;
+                memory::resize(values, height * width, VALUES)?;
                 sums.clear();
                 memory::resize(sums, rows.len() * count, VALUES)?;
                 for start in (0..self.len()).step_by(width) {
