@@ -5,8 +5,8 @@ use crate::data::Samples;
 use crate::error::Result;
 use crate::simd::{Isa, Real, dispatch, memory};
 
-/// Rows of a group of sparse rows: each entry of a column meets so many at once. With 16 values took a
-/// quarter longer, with 48 those of many features did.
+/// Samples of a group that is scattered: each entry of another sample meets so many at once. With 16
+/// values took a quarter longer, with 48 those of many features did.
 pub(super) const SPARSE_GROUP: usize = 32;
 
 /// CSR rows rounded to T.

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! left    [feature][GROUP]             a group of rows
-//! panels  [panel][feature][PANEL]      columns, a panel of 64 bytes of each feature at a time
+//! panels  [panel][feature][PANEL]      columns, a panel of 128 bytes of each feature at a time
 //! ```
 //!
 //! The sums of a group with as many columns as two vectors hold stay in registers: 12 of the 16 of AVX2,
 //! and enough of those of 512 bits not to wait for each other (with half as many of these products took a
-//! third longer). A panel is that wide where vectors have 512 bits, and is taken in halves elsewhere.
-//! Terms are added up in chains of [`CHAIN`] features, and the chains one after another. [`chains`] counts
-//! the roundings, and [`squared_norms`] takes the very same, so that x.x is the squared norm of x to the
-//! last bit.
+//! third longer). A panel is two vectors of 512 bits wide; shorter vectors take it in halves. Terms are
+//! added up in chains of [`CHAIN`] features, and the chains one after another. [`chains`] counts the
+//! roundings, and [`squared_norms`] takes the very same, so that x.x is the squared norm of x to the last
+//! bit.
 
 use super::Real;
 use super::isa::{Isa, dispatch};

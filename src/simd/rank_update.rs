@@ -4,8 +4,7 @@
 //! A_ij -= sum_k l_ik r_jk   for j <= i
 //! ```
 //!
-//! The rows r are packed in panels, a vector of rows at a time, as the product loop of kernel tiles
-//! wants them ([`product`]). Parts of the matrix are done on all threads; which thread does which
+//! The rows r are packed in panels, as the product loop of kernel tiles wants them ([`product`]). Parts of the matrix are done on all threads; which thread does which
 //! changes no bit.
 
 use super::product::{self, GROUP, Measure};
